@@ -9,6 +9,9 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
+from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.logprob.abstract import _logprob
+from pytensor.graph.replace import vectorize_graph
 from pytensor.tensor.signal.conv import convolve1d
 
 MODELS: dict[str, Callable[[], Any]] = {}
@@ -17,8 +20,7 @@ NOT_YET = {
     "spatial_volume": "Det",
     "a_number_alone": "discrete variables alone",
     "missing_counts_as_covariate": "discrete parameter with infinitely many values: x_unobserved",
-    "missing_censored_times": "^y: values are missing of a distribution that",
-    "missing_part_of_a_vector": "^y: values are missing of a distribution that",
+    "missing_words": "^y: missing values that are bounded or whole",
 }
 
 #: Where PyMC's own density is rounded, by how much: it takes the root of a whole 2 in float32,
@@ -677,6 +679,33 @@ def missing_part_of_a_vector() -> None:
     y[3, 1] = np.nan
     chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=1.0, sd_dist=pm.HalfNormal.dist(1.0))
     pm.MvNormal("y", pm.Normal("mu", 0, 1, shape=2), chol=chol, observed=y)
+
+
+@model
+def missing_words() -> None:
+    y = np.ma.array(rng(87).multinomial(9, [0.2, 0.3, 0.5], size=6), mask=np.zeros((6, 3), bool))
+    y.mask[2, 1] = True
+    pm.Multinomial("y", n=9, p=pm.Dirichlet("p", np.ones(3)), observed=y)
+
+
+@model
+def vectors_with_gaps_as_covariates() -> None:
+    """Whole vectors that are missing beside parts of others, and the table in a regression."""
+    r = rng(88)
+    x = r.normal(size=(14, 2))
+    x[[2, 9]] = np.nan
+    x[5, 0] = x[11, 1] = np.nan
+    chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2.0, sd_dist=pm.Exponential.dist(1.0, shape=2))
+    whole = pm.MvNormal("x", pm.Normal("mu", 0, 1, shape=2), chol=chol, observed=x)
+    slope = pm.Normal("slope", 0, 1, shape=2)
+    pm.Normal("y", pt.dot(whole, slope), pm.HalfNormal("s", 1), observed=r.normal(size=14))
+
+
+@model
+def trials_of_any_number() -> None:
+    """A number of trials that is not whole, with a prior far from 1, below which there are none."""
+    n = pm.Gamma("n", 60, 1)
+    pm.Binomial("y", n=n, p=pm.Beta("p", 2, 2), observed=[22, 19, 24, 31])
 
 
 @model
@@ -1585,3 +1614,51 @@ def lengths_of_checked_weights() -> None:
     ones = pt.ones(weights.shape[0])
     share = pm.Deterministic("share", weights / pt.dot(ones, weights), dims="lag")
     pm.Normal("y", pt.dot(share, lags) * x, 1, observed=rng(86).normal(3, 1, 30), dims="week")
+
+
+@model
+@with_coords(kind=range(3), one=["only"])
+def deterministics_along_axes_of_one_place() -> None:
+    """Axes along which an array is repeated, whose lengths data of no known shape give."""
+    ones = pm.Data("ones", np.ones((4, 1)))
+    wide = pm.Data("wide", np.ones((4, 5)))
+    mu, b = pm.Normal("mu"), pm.Normal("b", 0, 1, dims="kind")
+    pm.Deterministic("single", mu * ones[:1])
+    pm.Deterministic("called", mu * ones[:1, 0], dims="one")
+    pm.Deterministic("between", b[None, :, None] * ones.sum(axis=0))
+    pm.Deterministic("first", pt.expand_dims(b, 0))
+    pm.Deterministic("spread", pt.zeros_like(wide) + mu)
+    pm.Normal("y", mu + b.sum() + ones[:, 0], 1, observed=rng(89).normal(size=4))
+
+
+class BothEnds(SymbolicRandomVariable):
+    """Two variables with one density, as of what is left when a third is summed out."""
+
+
+@_logprob.register(BothEnds)
+def both_ends(op: Any, values: Any, base: Any, **given: Any) -> Any:
+    mu, (first, last) = base.owner.inputs[-2], values
+    return -0.5 * (first - mu[0]) ** 2 - (last.sum() - first) ** 2, pt.zeros(())
+
+
+@model
+def variables_that_one_op_makes() -> None:
+    base = pm.Normal.dist(pm.Normal("mu", 0, 1, shape=1), 1, shape=5)
+    inner = base.type()
+    first, last = BothEnds(inputs=[inner], outputs=[inner[0], inner[2:]], ndim_supp=0)(base)
+    model = pm.modelcontext(None)
+    z = model.register_rv(first, name="z")
+    model.register_rv(last, name="seen", observed=np.array([0.5, 1.0, -0.3]))
+    pm.Normal("y", z, 1, observed=rng(90).normal(size=3))
+
+
+@model
+def look_ups_by_row() -> None:
+    """As PyMC writes the densities of what is summed out: places for each value that it may have."""
+    r = rng(91)
+    shared, own = pm.Normal("shared", 0, 1, shape=4), pm.Normal("own", 0, 1, shape=(3, 4))
+    at, places = pt.lvector("at"), pt.constant(r.integers(0, 4, size=(3, 6)))
+    of = pt.vector("of", shape=(4,))
+    same = vectorize_graph(shared[at], {at: places})
+    each = vectorize_graph(of[at], {of: own, at: places})
+    pm.Normal("y", same + 2 * each, 1, observed=r.normal(size=(3, 6)))

@@ -78,6 +78,9 @@ def test_deterministics_are_those_of_pymc(name):
         ("missing_answers", "y", [2, 9]),
         ("missing_counts", "y", [2]),
         ("coal_mining", "y", [7, 31]),
+        ("missing_part_of_a_vector", "y", [7]),
+        ("vectors_with_gaps_as_covariates", "x", [4, 5, 10, 18, 19, 23]),
+        ("missing_censored_times", "y", [4, 9]),
     ],
 )
 def test_observed_elements_stand_among_the_missing_ones(name, of, gaps):
@@ -231,6 +234,16 @@ def test_transforms_of_ones_own_restrict():
 def test_a_check_says_where_pymc_has_no_density():
     found = fz.pymc.Check(np.zeros(2), np.array([0, -np.inf]), np.zeros((2, 1)), np.zeros((2, 1)))
     assert "PyMC gives no finite log density at 1 of them" in repr(found)
+
+
+def test_a_check_goes_on_where_parameters_are_out_of_range():
+    """Chances that do not sum to 1, of which PyMC's check would end the computation."""
+    with pm.Model() as model:
+        chances = [pm.Uniform(f"chance{k}", 0, 1) for k in range(3)]
+        pm.Multinomial("y", n=20, p=chances, observed=[4, 7, 9])
+    found = fz.from_pymc(model).check()
+    assert np.all(found.model == -np.inf)
+    assert f"no finite log density at {len(found.model)} of them" in repr(found)
 
 
 def test_rates_are_those_that_were_given():

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pymc.logprob.utils import local_check_parameter_to_ninf_switch
 from pytensor.compile.mode import Mode
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import graph_replace
+from pytensor.graph.rewriting.basic import out2in
 from pytensor.scalar.basic import autocast_float_as
 
 from .. import _fitzroy
-from ..model import run
 from .axes import Unconvertible
 from .convert import Conversion, convert
 from .discrete import combinations, drawn_afterwards, is_discrete
@@ -24,6 +26,7 @@ from .distributions import kind_of
 from .folding import CANONICAL
 from .layout import as_model, as_text
 from .lowering import in_plain_arrays, like, values_of
+from .starts import started
 
 __all__ = ["Check", "check"]
 
@@ -31,6 +34,8 @@ Array = np.ndarray[Any, Any]
 #: Compiled without a C compiler or numba, which would take longer than the check. Canonical sums
 #: may have more than the 32 terms that PyTensor adds without them.
 QUICK = Mode(linker="py", optimizer="fast_compile").excluding("canonicalize")
+#: Parameters out of range have the density 0, as where PyMC samples, and end no computation.
+OF_PARAMETERS = out2in(local_check_parameter_to_ninf_switch)
 AS_IT_STANDS = Mode(linker="py", optimizer=None)
 
 
@@ -101,7 +106,7 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
         "target_accept": 0.8,
     }
     arrays: dict[str, Any] = dict(conversion.data)
-    raw = run(conversion.text, arrays, settings, False)
+    raw = started(conversion, arrays, settings, False)
     free = free_values(plain, conversion, raw["groups"]["posterior"], n)
     theirs, slopes = _of_model(model, plain, free, n)
     shown = {name: text for text, name in conversion.called.items()}
@@ -138,7 +143,9 @@ def _of_model(
     with autocast_float_as("float64"):
         # PyTensor without a C compiler adds no more than 32 terms at once.
         terms = [values_of(term).sum() for term in model.logp(vars=counted, sum=False)]
-        [logp] = in_plain_arrays([reduce(add, terms)])
+        graph = FunctionGraph(outputs=in_plain_arrays([reduce(add, terms)]), clone=False)
+        OF_PARAMETERS.rewrite(graph)
+        [logp] = graph.outputs
         by_values = pytensor.grad(logp, values, disconnected_inputs="ignore")
     given = {"inputs": [*values, *whole], "outputs": [logp, *by_values]}
     forward, back = _value_variables(model)

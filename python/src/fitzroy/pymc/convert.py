@@ -57,6 +57,9 @@ class Conversion:
     #: Variables whose axes the text has in the order in which they are drawn, with the order of the
     #: model.
     turned: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    #: Axes that the text does not have, of deterministics: place and length, along which they are
+    #: all the same.
+    repeated: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     #: The model in plain arrays.
     model: Any = None
     #: Deterministics that PyMC has to compute from the draws.
@@ -92,6 +95,8 @@ class _Converter:
         self.own: set[str] = set()
         #: Variables that are drawn after all others.
         self.later: list[Any] = []
+        #: Where the densities of variables are taken that count by these.
+        self.placed: dict[Any, Any] = {}
 
     def run(self) -> Conversion:
         model = self.model
@@ -132,8 +137,7 @@ class _Converter:
         return shown
 
     def potential(self, v: Any) -> None:
-        e = self.walk.expr(v)
-        self.walk.writer.say(lambda: f"target += {e.text()}")
+        self.add(self.walk.expr(v))
 
     def deterministic(self, v: Any) -> None:
         walk = self.walk
@@ -156,8 +160,10 @@ class _Converter:
         for a, dim in zip(e.axes, dims):
             if a is not None and dim and a.root.name is None:
                 walk.named_axis(dim, a.root.size).join(a)
+        lacking = [k for k, a in enumerate(e.axes) if a is None]
+        if lacking:
+            self.out.repeated[v.name] = [(k, self.length(v, k)) for k in lacking]
         shown = self.name(v)
-        # Length-1 axes that are no dims of the text are none of the draws either.
         walk.writer.say(lambda: f"{shown}{walk.writer.dims(e.axes, twice=True)} = {e.text()}")
         walk.know(v, Expr(e.axes, shown, named=True))
 
@@ -171,11 +177,8 @@ class _Converter:
             self.correlations(v)
             return
         if kind == "PartialObserved":
-            # PyMC evaluates both parts in one piece, so neither has a density of its own.
-            raise Unconvertible(
-                v.name.rsplit("_", 1)[0],
-                "values are missing of a distribution that does not give numbers one by one",
-            )
+            self.part(v)
+            return
         observed = v in model.observed_RVs
         value = walk.constants.value(model.rvs_to_values[v]) if observed else None
         sizes = self.shape(v) if value is None else value.shape
@@ -213,6 +216,36 @@ class _Converter:
         walk.know(drawn, Expr(list(axes), shown, named=True))
         self.turn(v)
 
+    def part(self, v: Any) -> None:
+        """Values of a distribution that does not give numbers one by one, of which some are missing.
+
+        These are parameters, and both parts together have one density.
+        """
+        walk, model = self.walk, self.model
+        whole, missing = v.owner.inputs
+        places = walk.constants.value(missing)
+        seen = v in model.observed_RVs
+        walk.constants.sizes[v] = (int(np.sum(~places if seen else places)),)
+        if seen:
+            value = pt.as_tensor(walk.constants.value(model.rvs_to_values[v]))
+            walk.know(v, walk.constant(value.astype(v.type.dtype), v.name))
+        elif is_discrete(v) or model.rvs_to_transforms.get(v) is not None:
+            raise Unconvertible(v.name.rsplit("_", 1)[0], "missing values that are bounded or whole")
+        else:
+            axes = walk.axes_of(v.name, walk.constants.sizes[v])
+            shown = self.name(v)
+            walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes)} ~ Flat()")
+            walk.know(v, Expr(list(axes), shown, named=True))
+        parts = v.owner.outputs
+        if any(walk.known(part) is None for part in parts):
+            return
+        placed = pt.zeros(walk.constants.value(whole.shape), dtype=whole.type.dtype)
+        for there, part in zip((~places, places), parts):
+            named = pt.tensor(dtype=part.type.dtype, shape=(int(there.sum()),))
+            walk.know(named, walk.expr(part))
+            placed = pt.set_subtensor(placed[there], named)
+        self.target({whole: placed})
+
     def turn(self, v: Any) -> None:
         """The variable with its axes in the order of the model."""
         if self.walk.known(v) is None:
@@ -226,6 +259,14 @@ class _Converter:
         if None not in known:
             return tuple(int(s) for s in known)
         return tuple(int(s) for s in self.walk.constants.value(v.shape))
+
+    def length(self, v: Any, k: int) -> int:
+        """The length of an axis that an expression does not have."""
+        dims = self.model.named_vars_to_dims.get(v.name) or ()
+        known = v.type.shape[k]
+        if known is None and k < len(dims) and dims[k] is not None:
+            known = self.walk.constants.whole(self.model.dim_lengths[dims[k]])
+        return self.walk.constants.whole(v.shape[k]) if known is None else int(known)
 
     def tail(self, v: Any, transform: Any, axes: list[Axis]) -> Text | None:
         """What follows a distribution; none for a transform without a counterpart."""
@@ -246,8 +287,6 @@ class _Converter:
         self, v: Any, axes: list[Axis], value: Array | None, transform: Any, why: Unconvertible
     ) -> None:
         """A variable without a counterpart: its log density, as PyMC writes it, in the target."""
-        from pymc.logprob.basic import logp
-
         walk = self.walk
         if value is not None:
             placed = pt.as_tensor(value).astype(v.type.dtype)
@@ -260,29 +299,46 @@ class _Converter:
             e = Expr(list(axes), shown, named=True)
             walk.know(placed, e)
             walk.know(v, e)
-        # Without this PyMC computes √2 and the like in float32.
-        with autocast_float_as("float64"):
-            density = logp(self.given_values(v), placed, warn_rvs=False)
-        e = walk.expr(density)
-        walk.writer.say(lambda: f"target += {e.text()}")
+        self.placed[v] = placed
+        together = [strip(rv) for rv in self.model.basic_RVs if strip(rv).owner is v.owner]
+        if all(rv in self.placed for rv in together):
+            self.target({rv: self.placed[rv] for rv in together})
         if value is not None:
             walk.know(v, walk.constant(placed, v.name))
         walk.notes.append(f"{v.name} counts by its log density: {why}")
         self.out.by_density.append(v.name)
 
-    def given_values(self, v: Any) -> Any:
-        """`v` with names in place of the random variables that it depends on.
+    def target(self, placed: dict[Any, Any]) -> None:
+        """The log density of variables that one op makes, at places, as PyMC writes it."""
+        from pymc.logprob.basic import conditional_logp, logp
+
+        rvs = self.given_values(list(placed))
+        at = dict(zip(rvs, placed.values()))
+        # Without this PyMC computes √2 and the like in float32.
+        with autocast_float_as("float64"):
+            if len(rvs) == 1 and len(rvs[0].owner.outputs) <= 2:
+                terms = [logp(rvs[0], at[rvs[0]], warn_rvs=False)]
+            else:
+                terms = list(conditional_logp(at, warn_rvs=False).values())
+        for term in terms:
+            self.add(self.walk.expr(term))
+
+    def add(self, e: Expr) -> None:
+        self.walk.writer.say(lambda: f"target += {e.text()}")
+
+    def given_values(self, rvs: list[Any]) -> list[Any]:
+        """Variables with names in place of the random ones that they depend on.
 
         PyMC may write a density with variables of its own that are made of them.
         """
         values = {}
         for rv in self.model.basic_RVs:
             known = self.walk.known(rv)
-            if rv is not v and known is not None:
+            if rv not in rvs and known is not None:
                 sizes = self.walk.constants.sizes.get(rv, rv.type.shape)
                 values[rv] = pt.tensor(rv.name, dtype=rv.type.dtype, shape=sizes)
                 self.walk.know(values[rv], known)
-        return clone_replace(v, values, rebuild_strict=False)
+        return list(clone_replace(rvs, values, rebuild_strict=False))
 
     def carrier(self, v: Any, transform: Any, axes: list[Axis], why: Unconvertible) -> str:
         """A prior that adds nothing but the transform of a variable."""

@@ -76,6 +76,13 @@ class Family:
             return lambda: shown
         return lambda: e.text()
 
+    def is_whole(self, v: Any) -> bool:
+        """Whether a parameter has whole numbers alone."""
+        constants = self.walk.constants
+        if v.type.dtype.startswith(("int", "uint", "bool")):
+            return True
+        return constants.holds(v) and bool(np.all(np.mod(constants.value(v), 1) == 0))
+
     def inverse(self, v: Any) -> Text:
         """1/v: a rate of a scale."""
         uniform = self.walk.constants.uniform(v)
@@ -107,7 +114,7 @@ def params_of(rv: Any) -> list[Any]:
     node = strip(rv).owner
     try:
         return list(node.op.dist_params(node))
-    except ValueError:
+    except (AttributeError, ValueError):
         # Symbolic variables that do not say which of their inputs are which.
         rest = [i for i in node.inputs if "Random" not in type(i.type).__name__]
         first = rest[0].type
@@ -140,6 +147,15 @@ WITH_PRECISION = {
     "HalfStudentT": (["nu"], "lam"),
     "LogitNormal": (["mu"], "tau"),
     "SkewStudentT": (["a", "b", "mu"], "lam"),
+}
+#: Places of arguments that are whole numbers here, and gamma functions of any number in PyMC.
+WHOLE = {
+    "Binomial": (0,),
+    "BetaBinomial": (0,),
+    "HyperGeometric": (0, 1, 2),
+    "DiscreteUniform": (0, 1),
+    "Multinomial": (0,),
+    "DirichletMultinomial": (0,),
 }
 #: Kinds whose first argument, a location that is 0, the language does not have.
 CENTRED = {"HalfNormal": 1, "HalfCauchy": 1}
@@ -180,6 +196,8 @@ def call(name: str, *args: Text | str, **named: Text | str) -> Text:
 
 def written(f: Family) -> Text:
     """The distribution of a random variable."""
+    if any(not f.is_whole(f.params[k]) for k in WHOLE.get(f.kind, ())):
+        raise Unconvertible(f.kind, "of a number that is not whole")
     special = FAMILIES.get(f.kind)
     if special is not None:
         return special(f)

@@ -144,7 +144,7 @@ def _by_step(walk: Walk, v: Any) -> Expr:
     """An element of each step's vector, by positions that are constant."""
     source, *at = v.owner.inputs
     if len(at) != 1 or at[0].type.ndim != 1 or source.type.ndim != 2 or v.type.ndim != 1:
-        raise Unconvertible("Subtensor", "of a batch in this form")
+        return _by_row(walk, v)
     places, e = _subscript(walk, at[0]), walk.expr(source)
     steps, of = e.axes
     if not isinstance(places, tuple) or steps is None or of is None:
@@ -158,6 +158,23 @@ def _by_step(walk: Walk, v: Any) -> Expr:
         return f"sum(where({part}, {e.text()}, 0), axis={walk.axis_name(e, 1)})"
 
     return Expr([steps], text)
+
+
+def _by_row(walk: Walk, v: Any) -> Expr:
+    """Elements of each row of a batch, by positions that are constant: a look-up along all axes."""
+    source, *at = v.owner.inputs
+    before = source.type.ndim - 1
+    signature = getattr(v.owner.op, "signature", "").partition("->")[0]
+    if not signature.startswith("(i00),(") or len(at) != 1 or not walk.constants.holds(at[0]):
+        raise Unconvertible("Subtensor", "of a batch in this form")
+    places = walk.constants.value(at[0])
+    within = places.ndim - before
+    lengths = walk.constants.value(source.shape)[:before]
+    keys = [
+        np.arange(n).reshape([1] * k + [n] + [1] * (before - 1 - k + within))
+        for k, n in enumerate(lengths)
+    ]
+    return walk.expr(source[(*keys, places)])
 
 
 def _rows(walk: Walk, keys: list[Any]) -> list[Axis]:

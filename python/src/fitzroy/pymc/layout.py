@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ def as_model(conversion: Any, name: str, values: Array) -> Array:
     """Draws of a variable of the text, with any axes before its own, as PyMC has them."""
     if name in conversion.packed:
         return _packed(values)
+    lacking = conversion.repeated.get(name)
+    if lacking:
+        return _repeated(values, lacking)
     order = conversion.turned.get(name)
     return values if order is None else _turned(values, order)
 
@@ -31,6 +35,13 @@ def _turned(values: Array, order: Any) -> Array:
     """Values whose last axes are in another order."""
     before = values.ndim - len(order)
     return values.transpose([*range(before), *(before + int(k) for k in order)])
+
+
+def _repeated(values: Array, lacking: Sequence[tuple[int, int]]) -> Array:
+    """Draws, of which the first two axes are chains and draws, with axes along which they are equal."""
+    for k, size in lacking:
+        values = np.repeat(np.expand_dims(values, k + 2), size, axis=k + 2)
+    return values
 
 
 def _packed(values: Array) -> Array:

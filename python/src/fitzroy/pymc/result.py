@@ -78,7 +78,7 @@ def _posterior(model: Any, conversion: Conversion, drawn: dict[str, Any]) -> dic
         name = conversion.called.get(shown)
         if name is None or name not in model.named_vars:
             continue
-        out[name] = _shaped(model, name, as_model(conversion, name, values))
+        out[name] = _typed(model, name, as_model(conversion, name, values))
     order = {name: k for k, name in enumerate(model.named_vars)}
     return {
         name: (("chain", "draw", *dims_of(model, name, out[name].ndim - 2)), out[name])
@@ -86,17 +86,12 @@ def _posterior(model: Any, conversion: Conversion, drawn: dict[str, Any]) -> dic
     }
 
 
-def _shaped(model: Any, name: str, values: Array) -> Array:
-    """Draws in the shape that the model gives the variable: with axes of length 1."""
+def _typed(model: Any, name: str, values: Array) -> Array:
+    """Draws of whole numbers as the model has them."""
     variable = model.named_vars[name]
     if variable in model.free_RVs and is_discrete(variable):
         values = values.astype(variable.type.dtype)
-    if values.ndim - 2 == variable.type.ndim:
-        return values
-    shape = variable.type.shape
-    rest = iter(values.shape[2:])
-    full = [1 if s == 1 else next(rest) for s in shape]
-    return values.reshape(*values.shape[:2], *full)
+    return values
 
 
 def dims_of(model: Any, name: str, ndim: int) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pymc as pm
 
-from ..model import in_background, run, settings_of
+from ..model import in_background, settings_of
 from ..progress import Progress
 from ..results import warn_of
 from .axes import Unconvertible
@@ -19,7 +19,7 @@ from .check import Check, check
 from .convert import Conversion, convert
 from .discrete import is_discrete
 from .result import tree_of
-from .starts import starts, without_starts
+from .starts import started, starts, without_starts
 
 __all__ = ["Converted", "ConversionWarning", "from_pymc", "sample"]
 
@@ -233,7 +233,7 @@ def _sampled(
     if not blocking:
         return in_background(conversion.text, arrays, settings, progressbar, made)
     try:
-        raw = run(conversion.text, arrays, settings, progressbar)
+        raw = started(conversion, arrays, settings, progressbar)
     except ValueError as error:
         # A place in the text is one that the conversion wrote, and no user.
         if re.match(r"line \d+, column", str(error)):

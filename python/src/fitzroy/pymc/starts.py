@@ -10,12 +10,18 @@ import numpy as np
 import pytensor.tensor as pt
 from pymc.initial_point import make_initial_point_fn
 
+from .. import _fitzroy
 from ..data import numbers_of
+from ..model import run
+from ..progress import Progress
+from .discrete import is_discrete
 from .layout import as_text
 
-__all__ = ["starts", "without_starts"]
+__all__ = ["started", "starts", "without_starts"]
 
 Array = np.ndarray[Any, Any]
+#: Places that are tried for each chain.
+TRIALS = 10
 
 
 @contextmanager
@@ -27,6 +33,51 @@ def without_starts(model: Any) -> Iterator[None]:
         yield
     finally:
         model.rvs_to_initial_values.update(own)
+
+
+def started(
+    conversion: Any, arrays: dict[str, Any], settings: dict[str, Any], progressbar: bool | Progress
+) -> dict[str, Any]:
+    """One run. Chains start where PyMC starts them if Fitzroy finds no place of a density: a prior
+    may lie far from 0 and 1."""
+    try:
+        return run(conversion.text, arrays, settings, progressbar)
+    except RuntimeError as error:
+        if not str(error).startswith("no starting point") or settings.get("initvals"):
+            raise
+        found = _of_pymc(conversion, arrays, settings)
+        if not found:
+            raise
+    return run(conversion.text, arrays, {**settings, "initvals": found}, progressbar)
+
+
+def _of_pymc(
+    conversion: Any, arrays: dict[str, Any], settings: dict[str, Any]
+) -> list[dict[str, Array]]:
+    """Places around the middle of each prior at which the density and its slope are finite, one for
+    each chain; none where there are none."""
+    model, chains = conversion.model, settings["chains"]
+    free = [rv for rv in model.free_RVs if not is_discrete(rv)]
+    places = []
+    for jittered in (model.free_RVs, ()):
+        make = make_initial_point_fn(
+            model=model, jitter_rvs=set(jittered), return_transformed=False
+        )
+        seeds = range(TRIALS * chains if jittered else 1)
+        places += [make((settings["seed"] + seed) % 2**32) for seed in seeds]
+    shown = {name: text for text, name in conversion.called.items()}
+    at = {
+        shown[rv.name]: as_text(
+            conversion, rv.name, np.array([place[rv.name] for place in places], dtype=float)
+        )
+        for rv in free
+    }
+    found = _fitzroy.log_density(conversion.text, arrays, at)
+    good = np.isfinite(found["lp"]) & np.isfinite(found["slope"]).all(axis=1)
+    if not good.any():
+        return []
+    chosen = np.resize(np.flatnonzero(good), chains)
+    return [{name: np.array(x[k]) for name, x in at.items()} for k in chosen]
 
 
 def starts(model: Any, conversion: Any, initvals: Any) -> list[dict[str, Array]]:
