@@ -262,3 +262,17 @@ def test_a_gpu_that_is_not_there_is_said(data, trained, tmp_path):
     ):
         with pytest.raises(RuntimeError, match="device='cuda': "):
             call()
+
+
+def test_a_forecast_that_xarray_cannot_read_is_a_file(data, trained, tmp_path, monkeypatch):
+    xr = pytest.importorskip("xarray")
+
+    def nothing_reads(*_):
+        raise ValueError("did not find a match in any of xarray's currently installed IO backends")
+
+    monkeypatch.setattr(xr, "open_dataset", nothing_reads)
+    file = tmp_path / "f.nc"
+    made = weather.predict(data, trained, initial_time="2000-01-10", output=file)
+    assert made == file and file.exists()
+    with pytest.raises(ImportError, match="needs xarray, and netCDF4 or h5netcdf; name a file"):
+        weather.predict(data, trained, initial_time="2000-01-10")

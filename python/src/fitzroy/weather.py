@@ -158,8 +158,8 @@ def predict(
     Of several checkpoints, or a folder of members, it is their mean, with `NAME_spread` beside each
     variable. The boundary of the region is forced with later records of `data`, or of files in
     `boundary`. `device='cuda'` forecasts on a GPU, in f32 unless `precision` says otherwise; the
-    attribute `device` says what was used. `output` names a NetCDF file to keep it in, whose path is returned where there is no
-    xarray.
+    attribute `device` says what was used. `output` names a NetCDF file to keep it in, whose path is returned where xarray, or
+    netCDF4 and h5netcdf, are missing.
     """
     with tempfile.TemporaryDirectory(prefix="fitzroy-") as folder, Files(data) as files:
         place = os.fspath(output) if output is not None else os.path.join(folder, "forecast.nc")
@@ -172,13 +172,14 @@ def predict(
         tell(notes, stacklevel=2)
         try:
             import xarray as xr
-        except ImportError:
-            if output is None:
-                message = "a forecast in memory needs xarray; name a file with output='...'"
-                raise ImportError(message) from None
-            return Path(file)
-        with xr.open_dataset(file) as found:
-            return found.load()
+
+            with xr.open_dataset(file) as found:
+                return found.load()
+        except (ImportError, ValueError) as error:  # no xarray, or nothing that reads the file for it
+            if output is not None:
+                return Path(file)
+            message = "a forecast in memory needs xarray, and netCDF4 or h5netcdf"
+            raise ImportError(f"{message}; name a file with output='...' ({error})") from None
 
 
 class Files:

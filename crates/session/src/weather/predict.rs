@@ -8,7 +8,7 @@ use fitzroy_weather::data::{Asked, Splits};
 use fitzroy_weather::evaluate::forecast;
 use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
 use fitzroy_weather::time::Time;
-use fitzroy_weather::train::{Extent, Forecaster, Problem};
+use fitzroy_weather::train::{Extent, Forecaster, Found, Problem};
 use std::path::{Path, PathBuf};
 
 /// What is forecast.
@@ -91,21 +91,8 @@ impl Forecasting<'_> {
                     .into(),
             );
         }
-        let gpu = self.gpu.take();
-        let extent = Extent {
-            steps: self.n_steps,
-            starts: 1,
-            threads: self.threads,
-            memory_bytes: gpu.as_ref().map(Taken::budget_bytes),
-        };
-        let (target, device) = target(gpu, face);
-        let best = members
-            .iter()
-            .map(|found| found.checkpoint.best_parameters());
-        let best: Vec<&[f32]> = best.collect();
-        let mut forecaster = Forecaster::new(target, &problem, &best, extent)?;
-        tell_notes(&forecaster, face);
-        let states = joined(forecast(&problem, &mut forecaster, t)?);
+        let (made, device) = self.forecasts(&problem, &members, t, face)?;
+        let states = joined(made);
         let times = (1..=self.n_steps).map(|k| Time(start.0 + k as i64 * step_s));
         let times: Vec<Time> = times.collect();
         let step = found.checkpoint.progress.step;
@@ -133,6 +120,31 @@ impl Forecasting<'_> {
             device,
             checkpoints: members.into_iter().map(|found| found.path).collect(),
         })
+    }
+}
+
+impl Forecasting<'_> {
+    /// Forecasts of members from record `t`, and what they were made on.
+    fn forecasts(
+        &mut self,
+        problem: &Problem,
+        members: &[Found],
+        t: usize,
+        face: &dyn Face,
+    ) -> Result<(Vec<Vec<Vec<f64>>>, String)> {
+        let gpu = self.gpu.take();
+        let extent = Extent {
+            steps: self.n_steps,
+            starts: 1,
+            threads: self.threads,
+            memory_bytes: gpu.as_ref().map(Taken::budget_bytes),
+        };
+        let (target, device) = target(gpu, face);
+        let best = members.iter().map(|m| m.checkpoint.best_parameters());
+        let best: Vec<&[f32]> = best.collect();
+        let mut forecaster = Forecaster::new(target, problem, &best, extent)?;
+        tell_notes(&forecaster, face);
+        Ok((forecast(problem, &mut forecaster, t)?, device))
     }
 }
 
