@@ -246,6 +246,15 @@ def test_a_check_goes_on_where_parameters_are_out_of_range():
     assert f"no finite log density at {len(found.model)} of them" in repr(found)
 
 
+def test_a_model_without_free_variables_is_refused_as_by_pymc():
+    with pm.Model() as model:
+        pm.Normal("y", 0, 1, observed=[1.0, 2.0])
+    with pytest.raises(Unconvertible, match="no free variables"):
+        fz.from_pymc(model)
+    with pytest.raises(pm.exceptions.SamplingError, match="free variables"):
+        fz.sample(model, progressbar=False)
+
+
 def test_rates_are_those_that_were_given():
     with pm.Model() as model:
         pm.Gamma("a", 2, 10)

@@ -100,7 +100,9 @@ class _Converter:
 
     def run(self) -> Conversion:
         model = self.model
-        if model.free_RVs and all(is_discrete(v) for v in model.free_RVs):
+        if not model.free_RVs:
+            raise Unconvertible("the model", "it has no free variables")
+        if all(is_discrete(v) for v in model.free_RVs):
             raise Unconvertible("a model of discrete variables alone", "there is no slope to follow")
         self.later = drawn_afterwards(model)
         items = [*model.basic_RVs, *model.deterministics, *model.potentials]
