@@ -211,3 +211,18 @@ fn draws_of_the_prior_hold_the_missing_values() {
 fn variable_in_prior<'a>(outcome: &'a Outcome, name: &str) -> &'a Variable {
     variable(outcome, outcome.group, name)
 }
+
+/// Catches: a division by the number of coordinates before the settings are checked.
+#[test]
+fn data_without_gaps_and_parameters_leave_nothing_to_sample() {
+    let text = "data y[obs]\ny ~ Normal(0, 1)";
+    let error = ran(text, "whole.csv", "y\n0.5\n1.5\n", &settings())
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("nothing to sample"), "{error}");
+    let known = ran(text, "gap.csv", "y\n0.5\nNA\n", &settings()).unwrap();
+    assert_eq!(
+        reals(variable(&known, "posterior", "y_missing")).len(),
+        4 * 2000
+    );
+}

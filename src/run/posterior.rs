@@ -203,6 +203,10 @@ impl<'a> ModelPosterior<'a> {
             return;
         };
         let dim = self.compiled.dim;
+        if dim == 0 {
+            // The settings are checked next, and say that there is nothing to sample.
+            return;
+        }
         let points: Vec<f64> = (0..8)
             .flat_map(|i| {
                 let mut rng = Rng::new(0, 0, 0, i, Purpose::Adapt);
