@@ -18,7 +18,7 @@ use fitzroy::fit::sample::kernel;
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Settings, kernel_source};
 use fitzroy_device::gpu::text::{Precision, for_device};
-use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program, Usage};
+use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program, Take, Usage, Words};
 use fitzroy_device::gpu::{closeness, conformance, rates};
 use fitzroy_graph::{Error, ErrorKind, Result};
 use nvrtc::compiler;
@@ -203,7 +203,7 @@ impl Machine for Recorder {
     fn write(&mut self, _: u64, _: &[u64]) -> Result<()> {
         Ok(())
     }
-    fn read(&mut self, _: u64, _: &mut [u64]) -> Result<()> {
+    fn read(&mut self, _: Words, _: Take<'_>) -> Result<()> {
         Ok(())
     }
     fn launch(&mut self, _: u64, _: usize, _: Meanwhile<'_>) -> Result<f64> {

@@ -12,7 +12,7 @@ use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{CoordinateChoice, Device, Settings, Team, kernel_text};
 use fitzroy_device::gpu::host::{HostMachine, is_barrier};
 use fitzroy_device::gpu::text::Precision;
-use fitzroy_device::gpu::{MOST_MEMBERS, Machine, Meanwhile, Program};
+use fitzroy_device::gpu::{MOST_MEMBERS, Machine, Meanwhile, Program, Take, Words};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use support::draws::{bits, sampled, settings};
@@ -177,8 +177,8 @@ impl Machine for Shared {
     fn write(&mut self, at: u64, words: &[u64]) -> Result<()> {
         self.machine().write(at, words)
     }
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
-        self.machine().read(at, words)
+    fn read(&mut self, words: Words, take: Take<'_>) -> Result<()> {
+        self.machine().read(words, take)
     }
     fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {
         self.machine().launch(job, n_teams, meanwhile)
@@ -198,8 +198,8 @@ impl Machine for Counting {
     fn write(&mut self, at: u64, words: &[u64]) -> Result<()> {
         self.0.write(at, words)
     }
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
-        self.0.read(at, words)
+    fn read(&mut self, words: Words, take: Take<'_>) -> Result<()> {
+        self.0.read(words, take)
     }
     fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {
         self.1.fetch_add(1, Ordering::Relaxed);

@@ -10,7 +10,7 @@ use fitzroy::fit::sample::{Adapt, Integrator, MetricKind};
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Caller, CoordinateChoice, Device, KernelMemory, Settings, Team, run};
 use fitzroy_device::gpu::host::{HostLibrary, HostMachine};
-use fitzroy_device::gpu::{Machine, Meanwhile, Program};
+use fitzroy_device::gpu::{Machine, Meanwhile, Program, Take, Words};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -33,8 +33,8 @@ impl Machine for Counting {
     fn write(&mut self, at: u64, words: &[u64]) -> Result<()> {
         self.0.write(at, words)
     }
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
-        self.0.read(at, words)
+    fn read(&mut self, words: Words, take: Take<'_>) -> Result<()> {
+        self.0.read(words, take)
     }
     fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {
         self.0.launch(job, n_teams, meanwhile)

@@ -12,7 +12,7 @@ mod support;
 use fitzroy::fit::sample::MetricKind;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{CoordinateChoice, Device, Settings, Team};
-use fitzroy_device::gpu::{Compiler, Machine, Program, closeness, conformance, idle};
+use fitzroy_device::gpu::{Compiler, Machine, Program, closeness, conformance, idle, read_into};
 use fitzroy_ptx::machine::PtxMachine;
 use fitzroy_ptx::run::Order;
 use nvrtc::compiler;
@@ -235,7 +235,7 @@ fn tiles_are_joined_by_a_warp_as_by_one_thread() {
     let [terms, at_counts, out] = [place(0, &terms), place(1, &counts), place(2, &made)];
     let job = place(3, &[terms, at_counts, out, counts.len() as u64]);
     machine.launch(job, 1, &mut idle).unwrap();
-    machine.read(out, &mut made).unwrap();
+    read_into(&mut machine, out, &mut made).unwrap();
     for (n, pair) in counts.iter().zip(made.chunks(2)) {
         assert_eq!(pair[0], pair[1], "{n} tiles");
         assert!(f64::from_bits(pair[0]) > 0.0, "{n} tiles");

@@ -17,7 +17,7 @@ use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{CoordinateChoice, Device, Outcome, Settings, Team};
 use fitzroy_device::gpu::host::HostMachine;
 use fitzroy_device::gpu::text::Precision;
-use fitzroy_device::gpu::{Machine, Meanwhile, Program};
+use fitzroy_device::gpu::{Machine, Meanwhile, Program, Take, Words};
 use fitzroy_graph::Error;
 use fitzroy_ptx::machine::PtxMachine;
 use fitzroy_ptx::run::Order;
@@ -87,9 +87,9 @@ impl Machine for Fragile {
         self.own.write(at, words)
     }
 
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
+    fn read(&mut self, words: Words, take: Take<'_>) -> Result<()> {
         self.check(matches!(self.wrong, Wrong::Read(n) if n <= self.launches))?;
-        self.own.read(at, words)
+        self.own.read(words, take)
     }
 
     fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {

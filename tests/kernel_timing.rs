@@ -8,7 +8,7 @@ use fitzroy::Result;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{Caller, Device, Settings, run};
 use fitzroy_device::gpu::host::{HostLibrary, HostMachine};
-use fitzroy_device::gpu::{Machine, Meanwhile, Program};
+use fitzroy_device::gpu::{Machine, Meanwhile, Program, Take, Words};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,8 +38,8 @@ impl Machine for Slow {
     fn write(&mut self, at: u64, words: &[u64]) -> Result<()> {
         self.host.write(at, words)
     }
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
-        self.host.read(at, words)
+    fn read(&mut self, words: Words, take: Take<'_>) -> Result<()> {
+        self.host.read(words, take)
     }
     fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {
         self.clock.fetch_add(RUNS_S, Ordering::Relaxed);

@@ -13,7 +13,7 @@ use fitzroy_curve_fit::pass::{Columns, OnMachine, Pieces, Seat, Shared, Table};
 use fitzroy_curve_fit::{Formula, Loss, Options, values};
 use fitzroy_device::gpu::host::{HostLibrary, HostMachine};
 use fitzroy_device::gpu::text::{for_device, rows};
-use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program};
+use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program, Take, Words};
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -258,8 +258,8 @@ impl Machine for Fragile {
         self.own.write(at, words)
     }
 
-    fn read(&mut self, at: u64, words: &mut [u64]) -> fitzroy::Result<()> {
-        self.own.read(at, words)
+    fn read(&mut self, words: Words, take: Take<'_>) -> fitzroy::Result<()> {
+        self.own.read(words, take)
     }
 
     fn launch(

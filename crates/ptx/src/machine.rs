@@ -4,7 +4,7 @@ use crate::Fault;
 use crate::run::dice::Dice;
 use crate::run::{Counts, Loaded, Memory, Order, Shape, launch};
 use fitzroy_device::gpu::text::for_device;
-use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Program, Target};
+use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Program, Take, Target, Words};
 use fitzroy_graph::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -110,6 +110,9 @@ pub fn ptx_of(compiler: &Compiler, program: &Program, arch: u32) -> Result<Strin
     Ok(text)
 }
 
+/// Words that are read at a time.
+const PIECE: usize = 4096;
+
 impl Machine for PtxMachine {
     fn load(&mut self, program: &Program) -> Result<()> {
         if self.program.as_ref().is_some_and(|p| p.0 == *program) {
@@ -152,10 +155,15 @@ impl Machine for PtxMachine {
         Ok(())
     }
 
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
-        let place = self.memory.bytes(at, 8 * words.len(), 0)?;
-        for (word, from) in words.iter_mut().zip(place.chunks_exact(8)) {
-            *word = crate::run::memory::number(from);
+    fn read(&mut self, words: Words, take: Take<'_>) -> Result<()> {
+        let place = self.memory.bytes(words.at, 8 * words.len, 0)?;
+        let piece = (PIECE / words.part).max(1) * words.part;
+        for part in place.chunks(8 * piece) {
+            let come: Vec<u64> = part
+                .chunks_exact(8)
+                .map(crate::run::memory::number)
+                .collect();
+            take(&come);
         }
         Ok(())
     }

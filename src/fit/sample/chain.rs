@@ -11,7 +11,7 @@ use super::step_size::{self, DualAveraging};
 use super::strictness::{SEARCHING, Strictness};
 use super::trajectory::flight::{self, Dynamics};
 use super::trajectory::walnuts::{self, Walnuts};
-use super::trajectory::{Hamiltonian, Workspace};
+use super::trajectory::{Hamiltonian, Point, Workspace};
 use super::tree::{Growth, Oracle, Reach, Stop, grow};
 use super::warmup;
 use super::{Event, Observer, Phase, Sampler, Settings, Target};
@@ -52,13 +52,15 @@ impl Window {
         (*divergences, *held) = (0, [0; 2]);
     }
 
-    fn learn(&mut self, dim: usize, space: &Workspace, (diverged, held): (bool, bool)) {
-        let draw = &space.candidate;
+    fn count(&mut self, log_density: f64, (diverged, held): (bool, bool)) {
         let counts = diverged && self.log_densities.len() >= SEARCHING;
         self.divergences += usize::from(counts);
         self.held[0] += usize::from(held);
         self.held[1] += usize::from(held && diverged);
-        self.log_densities.push(draw.log_density);
+        self.log_densities.push(log_density);
+    }
+
+    fn remember(&mut self, dim: usize, draw: &Point, diverged: bool) {
         let moved = draw.offset.abs();
         if moved > if diverged { USEFUL_OFFSET } else { 0 } {
             let rows = [
@@ -306,8 +308,11 @@ impl<T: Target> Chain<T> {
                 let acceptance = growth.acceptance_sum / f64::from(growth.n_steps);
                 self.step.learn(acceptance, phase.target_accept);
             }
-            let made = (diverged, phase.held);
-            self.windows[0].learn(self.target.dim(), &self.space, made);
+            let window = &mut self.windows[0];
+            window.count(self.space.candidate.log_density, (diverged, phase.held));
+            if self.index < phase.n_learning {
+                window.remember(self.target.dim(), &self.space.candidate, diverged);
+            }
         }
         self.record(warmup, step_size, energy_start, growth);
         observer.event(&Event {
@@ -368,6 +373,8 @@ pub(crate) struct PhaseSettings {
     pub(crate) total: usize,
     /// Whether a warm-up holds its steps for a while; see [`super::strictness`].
     pub(crate) held: bool,
+    /// How many chains, the first ones, remember their draws for estimates; see [`super::windows`].
+    pub(crate) n_learning: usize,
     /// How far trajectories grow.
     pub(crate) reach: Reach,
     /// Acceptance to tune to.
@@ -392,6 +399,7 @@ impl PhaseSettings {
             start,
             total,
             held: false,
+            n_learning: usize::MAX,
             reach: Reach {
                 max_depth: settings.max_treedepth.min(most),
                 past_turn: past_turn && phase == Phase::Sampling,

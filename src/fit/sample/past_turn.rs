@@ -72,11 +72,6 @@ fn is_hindered<T: Target>(chains: &[Chain<T>], step_size: f64) -> bool {
     chains[0].metric.rotates() && step_size < UNHINDERED * LONGEST && is_far(2, step_size)
 }
 
-/// Draws that the question whether chains are slow looks at, unless those of [`LEAST_CHAINS`] are more: of a
-/// thousand chains all others would say the same.
-const MOST_DRAWS: usize = 16_384;
-const LEAST_CHAINS: usize = 64;
-
 /// Whether neighbouring draws of the last two windows correlate by more than [`SLOW`] in some
 /// coordinate, and by more than can be chance. Where steps are rotations, of the last one: before,
 /// trajectories may have been of leapfrogs, which are longer. Distances are those from the mean of all chains, so
@@ -84,10 +79,6 @@ const LEAST_CHAINS: usize = 64;
 fn is_slow<T: Target>(chains: &[Chain<T>]) -> bool {
     let dim = chains[0].target.dim();
     let used = if chains[0].metric.rotates() { 1 } else { 2 };
-    let longest = chains.iter().flat_map(|chain| &chain.windows[..used]);
-    let longest = longest.map(|window| window.log_densities.len()).max();
-    let asked = (MOST_DRAWS / longest.unwrap_or(0).max(1)).max(LEAST_CHAINS);
-    let chains = &chains[..asked.min(chains.len())];
     let windows = || chains.iter().flat_map(|chain| &chain.windows[..used]);
     let rows = || windows().flat_map(|window| window.positions.chunks_exact(dim));
     let n = rows().count() as f64;

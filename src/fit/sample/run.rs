@@ -6,13 +6,14 @@ use super::checkpoint::Checkpoint;
 use super::pool::{Progress, Threads};
 use super::statistics::{Draws, Statistics};
 use super::until::{FIRST_LOOK, Look};
+use super::windows::n_learning;
 use super::{
-    Adapt, Independence, Init, Integrator, MetricKind, Observer, Phase, Posterior, Sampler,
-    Settings, Stream, Target,
+    Adapt, Independence, Init, Integrator, MetricKind, Observer, Phase, Posterior, Settings,
+    Stream, Target,
 };
 use super::{kernel, pathfinder, start, strictness, until, warmup};
 use crate::diagnose::superchains;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -193,7 +194,13 @@ impl Session<'_> {
             }
             chain
         };
-        (0..settings.chains).map(chain).collect()
+        // Thousands of them take as long to make as dozens of their draws.
+        let mut made: Vec<_> = (0..settings.chains).map(|index| (index, None)).collect();
+        self.threads.run_all(&mut made, |(index, made)| {
+            *made = Some(chain(*index));
+            Progress::Done
+        });
+        made.into_iter().filter_map(|(_, made)| made).collect()
     }
 
     /// Advances all chains to `iteration`, showing the blocks on the way; the last one is left to
@@ -207,6 +214,7 @@ impl Session<'_> {
     ) -> bool {
         let phase = PhaseSettings {
             held: strictness::holds(state, self.settings),
+            n_learning: n_learning(self.settings, posterior.dim(), state.iteration()),
             target_accept: strictness::target(state, self.settings),
             ..PhaseSettings::of(
                 state.phase,
@@ -348,11 +356,8 @@ pub fn sample_in_blocks<P: Posterior>(
         threads: Threads::new(threads),
         failed: OnceLock::new(),
     };
-    if settings.sampler != Sampler::Nuts && posterior.remote().is_some() {
-        return Err(Error::new(
-            ErrorKind::Usage,
-            "a GPU makes the transitions of NUTS only; use ⟨device cpu⟩ or ⟨sampler nuts⟩",
-        ));
+    if posterior.remote().is_some() {
+        kernel::check_sampler(settings.sampler)?;
     }
     let mut state = match from {
         Some(checkpoint) => checkpoint.restore(posterior, &session)?,

@@ -6,10 +6,12 @@
 //! same teaches nothing. None of it touches the draws' validity: a warm-up that ends too early costs
 //! gradients, as one that is too short does.
 
-use super::Target;
 use super::chain::Chain;
 use super::estimate::moments;
 use super::metric::Metric;
+use super::warmup::stretch_of;
+use super::windows::n_learning;
+use super::{Settings, Target};
 
 /// Pieces that all chains together are cut into, at least, and pieces of each chain.
 const PIECES: usize = 8;
@@ -32,13 +34,17 @@ pub(crate) fn end(now: usize) -> usize {
 
 /// Whether all chains have been in the same place over the last two windows, in every coordinate, and at
 /// the same log density over the last one.
-pub(crate) fn agree<T: Target>(chains: &[Chain<T>]) -> bool {
+pub(crate) fn agree<T: Target>(chains: &[Chain<T>], settings: &Settings, end: usize) -> bool {
     if chains.iter().any(|chain| chain.stuck > 0) {
         return false;
     }
     let densities = chains.iter().map(|c| c.windows[0].log_densities.clone());
     let dim = chains[0].target.dim();
-    let positions = chains.iter().map(|c| {
+    let last = end - 1;
+    let before = stretch_of(settings.tune, last).0.saturating_sub(1);
+    let learning = [last, before].map(|at| n_learning(settings, dim, at));
+    let learning = learning.into_iter().min().unwrap_or(0).min(chains.len());
+    let positions = chains[..learning].iter().map(|c| {
         let [last, before] = &c.windows;
         [&before.positions[..], &last.positions].concat()
     });

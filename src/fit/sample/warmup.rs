@@ -59,6 +59,15 @@ pub(crate) fn window_of(tune: usize, iteration: usize) -> Option<(usize, usize, 
     Some((begin, ends[at].0, ends[at].1))
 }
 
+/// The first transition and the end of the window that transition `iteration` of a warm-up is in, or of
+/// what comes after the last one.
+pub(crate) fn stretch_of(tune: usize, iteration: usize) -> (usize, usize) {
+    let ends = window_ends(tune);
+    let begin = ends.iter().rfind(|(end, _)| *end <= iteration);
+    let end = ends.iter().find(|(end, _)| *end > iteration);
+    (begin.map_or(0, |e| e.0), end.map_or(tune, |e| e.0))
+}
+
 /// The window ends of a warm-up of `tune` transitions, with their nominal fractions.
 fn window_ends(tune: usize) -> Vec<(usize, f64)> {
     let mut ends = Vec::new();
@@ -122,7 +131,7 @@ pub(crate) fn warm_up<P: Posterior>(
         let folded = mirrors::bring_together(posterior, chains, settings.adapt);
         pooled = pooled.filter(|_| !moved && !folded);
         let may_end = settings.end_warmup_early && compared && !moved;
-        let agreed = may_end && settled::agree(chains);
+        let agreed = may_end && settled::agree(chains, settings, end);
         let before = Arc::clone(&chains[0].metric);
         if fraction >= FIRST_FLIGHT {
             flights::begin(chains, settings.sampler);

@@ -3,13 +3,33 @@
 use super::chain::{Chain, Window};
 use super::pool::Progress;
 use super::run::Session;
-use super::{CoordinateMap, Posterior, Target};
+use super::warmup::stretch_of;
+use super::{Adapt, CoordinateMap, Posterior, Settings, Target};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Draws that an estimate uses, at most: as many, or so many times the coordinates. Few chains never have
 /// more; of a thousand chains the others would only cost time. A scale from 4,096 draws is known to 1 %.
 const MOST_POOLED: usize = 4_096;
 const MOST_POOLED_PER_COORDINATE: usize = 16;
+/// Chains that remember their draws for estimates, at least.
+const LEAST_LEARNING: usize = 64;
+
+/// Draws of `dim` coordinates that an estimate uses, at most.
+fn most_pooled(dim: usize) -> usize {
+    MOST_POOLED.max(MOST_POOLED_PER_COORDINATE * dim)
+}
+
+/// How many chains, the first ones, remember their draws in the window that transition `iteration` of the
+/// warm-up is in, or in what comes after the last window: as many as fill an estimate.
+pub(super) fn n_learning(settings: &Settings, dim: usize, iteration: usize) -> usize {
+    if settings.adapt == Adapt::PerChain {
+        return usize::MAX;
+    }
+    let (begin, end) = stretch_of(settings.tune, iteration);
+    most_pooled(dim)
+        .div_ceil((end - begin).max(1))
+        .max(LEAST_LEARNING)
+}
 
 /// Draws of several chains: positions and gradients, row-major.
 pub(super) type Pooled = (Vec<f64>, Vec<f64>);
@@ -21,9 +41,7 @@ pub(super) fn pool_windows<T: Target>(chains: &[Chain<T>]) -> Pooled {
     let free = || chains.iter().filter(|c| c.stuck == 0);
     let windows = || free().flat_map(|chain| &chain.windows);
     let n: usize = windows().map(|w| w.positions.len() / dim).sum();
-    let every = n
-        .div_ceil(MOST_POOLED.max(MOST_POOLED_PER_COORDINATE * dim))
-        .max(1);
+    let every = n.div_ceil(most_pooled(dim)).max(1);
     let pooled = |rows: fn(&Window) -> &[f64]| {
         let mut pooled = Vec::with_capacity(n.div_ceil(every) * dim);
         let rows = windows().flat_map(|w| rows(w).chunks_exact(dim));
@@ -49,7 +67,6 @@ pub(super) fn recoordinate<P: Posterior>(
     };
     let dim = posterior.dim();
     for chain in chains.iter_mut() {
-        chain.target = posterior.target();
         // The centre was one of the coordinates before.
         if chain.metric.rotates() {
             chain.metric = Arc::new(chain.metric.straight());
@@ -58,7 +75,9 @@ pub(super) fn recoordinate<P: Posterior>(
     let n: usize = chains.iter().map(|c| rows_of(c, dim)).sum();
     let few = chains.len() < session.settings.threads;
     let is_heavy = few && n as f64 * posterior.gradient_cost() > HEAVY;
+    let posterior = &*posterior;
     session.threads.run_all(chains, |chain| {
+        chain.target = posterior.target();
         let point = &mut chain.space.candidate;
         map(&mut point.position.as_flattened_mut()[..dim]);
         point.evaluate(&mut chain.target);
@@ -137,8 +156,8 @@ fn move_apart<P: Posterior>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fit::sample::Stream;
     use crate::fit::sample::targets::Known;
-    use crate::fit::sample::{Settings, Stream};
 
     const TARGET: Known = Known::Waves {
         dim: 2,
@@ -187,6 +206,24 @@ mod tests {
                 .all(|(x, g)| *g == 10.0 * x)
         );
         assert!(!positions.contains(&12_006.0) && positions.contains(&16_006.0));
+    }
+
+    #[test]
+    fn so_many_chains_remember_their_draws_that_they_fill_an_estimate() {
+        let settings = |tune, adapt| Settings {
+            tune,
+            adapt,
+            ..Settings::default()
+        };
+        let pooled = settings(1000, Adapt::Pooled);
+        // Windows from 100 to 120 and from 600 to 850, and what comes after them.
+        let found = [119, 849, 850, 999].map(|at| n_learning(&pooled, 10, at));
+        assert_eq!(found, [205, 64, 64, 64]);
+        assert_eq!(n_learning(&pooled, 1000, 119), 800);
+        let short = settings(3, Adapt::Pooled);
+        assert_eq!(n_learning(&short, 10, 0), 1366);
+        let alone = settings(1000, Adapt::PerChain);
+        assert_eq!(n_learning(&alone, 10, 119), usize::MAX);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A machine checks itself: every elementwise operation, sums, lookups, a matrix product and a
 //! recurrence as a kernel, against the CPU engine, bit for bit; and how fast it is.
 
-use super::machine::{Machine, Program, idle};
+use super::machine::{Machine, Program, idle, read_into};
 use super::text::{Precision, emit_in};
 use crate::cpu::Function;
 use crate::cpu::check::{point, problem};
@@ -125,7 +125,7 @@ fn compare(
     machine.write(at, &job)?;
     machine.launch(at, 1, &mut idle)?;
     let mut got = vec![0u64; dim];
-    machine.read(job[1], &mut got)?;
+    read_into(machine, job[1], &mut got)?;
     let mut all = outputs.clone();
     all.push(value);
     let function = Function::compile(&graph, &bindings, &all)?;
@@ -138,7 +138,7 @@ fn compare(
         }
     }
     let mut totals = vec![0u64; team];
-    machine.read(job[5], &mut totals)?;
+    read_into(machine, job[5], &mut totals)?;
     for total in totals {
         let want = function.output(&workspace, outputs.len())[0];
         judge((&graph.node(value).op, 0), f64::from_bits(total), want)?;

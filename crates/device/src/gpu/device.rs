@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::compiler::{Compiler, OPTIONS, Places, Target};
 use super::driver::{Description, Driver};
-use super::machine::{Grid, Machine, Meanwhile, Program};
+use super::machine::{Grid, Machine, Meanwhile, Program, Take, Words};
 use super::pinned::Pinned;
 use super::text::for_device;
 use super::trouble::Trouble;
@@ -45,6 +45,8 @@ pub struct Gpu {
     /// What long copies to the host come through, in turns, and when each has come.
     pinned: [Pinned; 2],
     come: [*mut c_void; 2],
+    /// Where short ones come.
+    few: Vec<u64>,
     /// Of the program that was loaded last.
     pub loaded: Loaded,
     /// Why compiled kernels could not be kept.
@@ -65,8 +67,8 @@ struct Ready {
     function: *mut c_void,
 }
 
-/// Words of a part of a long copy to the host: 4 MiB.
-const PART: usize = 1 << 19;
+/// Words of a copy to the host that is made at once, and of the pieces of a longer one: 4 MiB.
+const PIECE: usize = 1 << 19;
 /// Places in [`Gpu::streams`].
 const PROGRAMS: usize = 0;
 const COPIES: usize = 1;
@@ -120,6 +122,7 @@ impl Gpu {
             copied: std::ptr::null_mut(),
             pinned: [Pinned::NONE; 2],
             come: [std::ptr::null_mut(); 2],
+            few: Vec::new(),
             loaded: Loaded::default(),
             cache_note: None,
             trouble: None,
@@ -308,56 +311,64 @@ impl Gpu {
         self.driver.check("cuMemcpyHtoDAsync", status)
     }
 
-    fn copy_here(&mut self, at: u64, words: &mut [u64]) -> std::result::Result<(), Trouble> {
+    fn copy_here(&mut self, words: Words, take: Take<'_>) -> std::result::Result<(), Trouble> {
         self.enter()?;
-        match words.len() > PART {
-            true => self.copy_in_parts(at, words),
-            false => self.copy_at_once(at, words),
+        if words.len > PIECE {
+            return self.copy_in_pieces(words, take);
         }
+        self.few.resize(words.len, 0);
+        self.copy_at_once(words)?;
+        take(&self.few);
+        Ok(())
     }
 
-    fn copy_at_once(&self, at: u64, words: &mut [u64]) -> std::result::Result<(), Trouble> {
-        let bytes = std::mem::size_of_val(words);
+    fn copy_at_once(&mut self, Words { at, len, .. }: Words) -> std::result::Result<(), Trouble> {
+        let bytes = 8 * len;
         let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
         // SAFETY: the address is inside memory reserved here, and the words may be written until the
         // stream is waited for.
-        let status = unsafe { (f.read)(words.as_mut_ptr().cast(), at, bytes, stream) };
+        let status = unsafe { (f.read)(self.few.as_mut_ptr().cast(), at, bytes, stream) };
         self.driver.check("cuMemcpyDtoHAsync", status)?;
         // SAFETY: the stream was made here.
         let status = unsafe { (f.stream_wait)(stream) };
         self.driver.check("cuStreamSynchronize", status)
     }
 
-    /// While a part comes, the host takes the one before it to its place.
-    fn copy_in_parts(&mut self, at: u64, words: &mut [u64]) -> std::result::Result<(), Trouble> {
+    /// While a piece comes, the host takes the one before it.
+    fn copy_in_pieces(
+        &mut self,
+        Words { at, len, part }: Words,
+        take: Take<'_>,
+    ) -> std::result::Result<(), Trouble> {
+        let piece = (PIECE / part).max(1) * part;
         let mut places = [std::ptr::null_mut::<c_void>(); 2];
         for (place, pinned) in places.iter_mut().zip(&mut self.pinned) {
-            *place = pinned.reserve(&self.driver, 8 * PART)?;
+            *place = pinned.reserve(&self.driver, 8 * piece)?;
         }
         let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
-        let ask = |k: usize, len: usize| {
-            let from = at + (8 * k * PART) as u64;
-            // SAFETY: the address is inside memory reserved here, and the part before the last one has
+        let words = |k: usize| piece.min(len - k * piece);
+        let ask = |k: usize| {
+            let from = at + (8 * k * piece) as u64;
+            // SAFETY: the address is inside memory reserved here, and the piece before the last one has
             // been taken from where this one goes.
-            let status = unsafe { (f.read)(places[k % 2], from, 8 * len, stream) };
+            let status = unsafe { (f.read)(places[k % 2], from, 8 * words(k), stream) };
             self.driver.check("cuMemcpyDtoHAsync", status)?;
             // SAFETY: the event and the stream were made here.
             let status = unsafe { (f.event_record)(self.come[k % 2], stream) };
             self.driver.check("cuEventRecord", status)
         };
-        let mut parts: Vec<&mut [u64]> = words.chunks_mut(PART).collect();
-        ask(0, parts[0].len())?;
-        for k in 0..parts.len() {
-            if let Some(next) = parts.get(k + 1) {
-                ask(k + 1, next.len())?;
+        let n = len.div_ceil(piece);
+        ask(0)?;
+        for k in 0..n {
+            if k + 1 < n {
+                ask(k + 1)?;
             }
             // SAFETY: as above.
             let status = unsafe { (f.event_wait)(self.come[k % 2]) };
             self.driver.check("cuEventSynchronize", status)?;
-            let len = parts[k].len();
+            let place = places[k % 2].cast::<u64>();
             // SAFETY: that many words have come, and nothing writes them until they are asked for.
-            let come = unsafe { std::slice::from_raw_parts(places[k % 2].cast::<u64>(), len) };
-            parts[k].copy_from_slice(come);
+            take(unsafe { std::slice::from_raw_parts(place, words(k)) });
         }
         Ok(())
     }
@@ -444,8 +455,8 @@ impl Machine for Gpu {
         self.noted(written)
     }
 
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
-        let read = self.copy_here(at, words);
+    fn read(&mut self, words: Words, take: Take<'_>) -> Result<()> {
+        let read = self.copy_here(words, take);
         self.noted(read)
     }
 

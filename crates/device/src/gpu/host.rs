@@ -3,7 +3,7 @@
 //! It serves tests of the texts, where there is no GPU: the same words, the same order of
 //! operations, and barriers that are missed when one is forgotten. It is no device to work on.
 
-use super::machine::{Machine, Meanwhile, Program};
+use super::machine::{Machine, Meanwhile, Program, Take, Words};
 use super::text::{COMMON, HOST_HEADER, Source};
 use fitzroy_graph::{Error, ErrorKind, Result};
 use libloading::Library;
@@ -331,8 +331,12 @@ impl Machine for HostMachine {
         Ok(())
     }
 
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
-        words.copy_from_slice(self.words(at, words.len())?);
+    fn read(&mut self, words: Words, take: Take<'_>) -> Result<()> {
+        // In two steps, as a GPU may.
+        let (come, n) = (self.words(words.at, words.len)?, words.len / words.part);
+        let (first, second) = come.split_at(n / 2 * words.part);
+        let both = [first, second].into_iter();
+        both.filter(|some| !some.is_empty()).for_each(take);
         Ok(())
     }
 

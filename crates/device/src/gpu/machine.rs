@@ -109,6 +109,38 @@ pub fn all_failed(machines: &[(&str, &Error)]) -> Error {
     Error::new(machines[0].1.kind(), message)
 }
 
+/// Words in the memory of a machine, which are read from there in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// The address of the first.
+    pub at: u64,
+    /// How many.
+    pub len: usize,
+    /// How many belong together and come together; at least 1.
+    pub part: usize,
+}
+
+/// Is given words that have come from a machine.
+pub type Take<'a> = &'a mut dyn FnMut(&[u64]);
+
+/// Reads words from the address `at` into `words`.
+///
+/// # Errors
+/// Those of the machine.
+pub fn read_into(machine: &mut dyn Machine, at: u64, words: &mut [u64]) -> Result<()> {
+    let from = Words {
+        at,
+        len: words.len(),
+        part: 1,
+    };
+    let mut left = words;
+    machine.read(from, &mut |come| {
+        let (some, others) = std::mem::take(&mut left).split_at_mut(come.len());
+        some.copy_from_slice(come);
+        left = others;
+    })
+}
+
 /// Runs kernels: a GPU, or this processor standing in for one in tests.
 pub trait Machine: Send {
     /// Makes `program` the one that is launched; costs nothing where it already is.
@@ -130,11 +162,12 @@ pub trait Machine: Send {
     /// Those of the machine.
     fn write(&mut self, at: u64, words: &[u64]) -> Result<()>;
 
-    /// Reads words from an address.
+    /// Reads words and gives them to `take`, in their order, some parts of them at a time: they may lie where
+    /// the machine has written them, and others may be on their way.
     ///
     /// # Errors
-    /// Those of the machine.
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()>;
+    /// Those of the machine; what was given until then is right.
+    fn read(&mut self, words: Words, take: Take<'_>) -> Result<()>;
 
     /// Runs the program with the job at address `job` for `n_teams` teams, and has the host do
     /// something `meanwhile`; the seconds it took, NaN where nobody measured.

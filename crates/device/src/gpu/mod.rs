@@ -30,7 +30,8 @@ pub use device::{Gpu, Loaded};
 pub use driver::{Description, Driver};
 pub(crate) use library::{IS_STATIC, STATIC, is_cut};
 pub use machine::{
-    Grid, MOST_MEMBERS, Machine, Meanwhile, Program, all_failed, blocks, idle, side_by_side,
+    Grid, MOST_MEMBERS, Machine, Meanwhile, Program, Take, Words, all_failed, blocks, idle,
+    read_into, side_by_side,
 };
 pub use sensors::{Sensors, free_bytes, sensors};
 pub use stream::GpuWork;

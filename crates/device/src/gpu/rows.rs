@@ -1,6 +1,6 @@
 //! Row programs on a machine for kernels: passes over long columns, and many small fits.
 
-use super::machine::{Machine, Program, idle};
+use super::machine::{Machine, Program, idle, read_into};
 use super::text::rows::{self, LANES};
 use crate::cpu::{RowProgram, Separated, TILE_ROWS};
 use fitzroy_graph::Result;
@@ -119,7 +119,7 @@ pub fn accumulate(
         machine.launch(place, n_teams, &mut idle)
     })?;
     let mut words = vec![0; n_tiles * n_sums];
-    machine.read(sums, &mut words)?;
+    read_into(machine, sums, &mut words)?;
     let mut own = vec![0.0; n_sums];
     for words in words.chunks_exact(n_sums.max(1)) {
         for (own, word) in own.iter_mut().zip(words) {
@@ -271,7 +271,7 @@ pub fn fit_small(
         machine.launch(place, groups.len(), &mut idle)
     })?;
     let mut words = vec![0; n * width];
-    machine.read(results, &mut words)?;
+    read_into(machine, results, &mut words)?;
     let numbers = words.chunks_exact(width).map(|words| {
         let x: Vec<f64> = words.iter().map(|w| f64::from_bits(*w)).collect();
         let after = width - 3 - p;

@@ -9,6 +9,7 @@ pub use gpus::{
 };
 
 use fitzroy::fit::sample::Sampler;
+use fitzroy::fit::sample::kernel::check_sampler;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Device, Inventory, Settings, Team, gradient_costs, plan};
 use fitzroy::{Error, ErrorKind, Result};
@@ -211,6 +212,7 @@ impl Chosen {
         }
         settings.device = Device::threads();
         if !self.gpus.is_empty() {
+            check_sampler(settings.sampler.sampler)?;
             settings.precision = self.precision.unwrap_or_default();
             taken::share(&mut self.gpus, self.team, joint, settings)?;
             let each = self.gpus.iter().map(Taken::device);

@@ -7,8 +7,8 @@ use super::super::{Phase, Target};
 use super::workers::working;
 use super::{Job, Kinds, Lower, Remote, STATE_EXTRA, Slot, Stretch, chain_words, program_for};
 use crate::Result;
-use fitzroy_device::gpu::idle;
 use fitzroy_device::gpu::text::Precision;
+use fitzroy_device::gpu::{idle, read_into};
 use std::sync::OnceLock;
 
 /// Draws at which precisions are compared.
@@ -201,7 +201,7 @@ fn evaluate(
         let job = stretch.send(Slot::Job, &job.words())?;
         stretch.machine.launch(job, n, &mut idle)?;
         let mut got = vec![0u64; n * words];
-        stretch.machine.read(at, &mut got)?;
+        read_into(&mut *stretch.machine, at, &mut got)?;
         let number = |x: &u64| f64::from_bits(*x);
         found.extend(got.chunks_exact(words).map(|state| {
             let slope = state[dim..2 * dim].iter().map(number).collect();

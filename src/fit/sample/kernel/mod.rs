@@ -17,13 +17,13 @@ use super::chain::{Chain, PhaseSettings};
 use super::metric::LOW_RANK_MOST;
 use super::rotation::FAR;
 use super::run::Session;
-use super::{Loading, Phase, Settings, Target};
-use crate::Result;
+use super::{Loading, Phase, Sampler, Settings, Target};
 use crate::rng::Purpose;
+use crate::{Error, ErrorKind, Result};
 pub use agreement::{Agreement, Disagreement};
 use books::{keep_books, keep_gradients};
 use fitzroy_device::gpu::text::{Source, for_device};
-use fitzroy_device::gpu::{Machine, Meanwhile, Program, idle};
+use fitzroy_device::gpu::{Machine, Meanwhile, Program, Words, idle, read_into};
 use job::{Job, prepare};
 use kinds::Kinds;
 pub use memory::{Needs, memory_words};
@@ -84,6 +84,18 @@ fn program_for(source: &Source, team: usize, settings: &Settings, kinds: Kinds) 
         source.text
     );
     Program { text, team }
+}
+
+/// Whether there is a kernel for the transitions of `sampler`.
+///
+/// # Errors
+/// There is none.
+pub fn check_sampler(sampler: Sampler) -> Result<()> {
+    if sampler == Sampler::Nuts {
+        return Ok(());
+    }
+    let message = "a GPU makes the transitions of NUTS only; use ⟨device cpu⟩ or ⟨sampler nuts⟩";
+    Err(Error::new(ErrorKind::Usage, message))
 }
 
 /// What a whole text of a kernel for a GPU looks like, for people to read.
@@ -213,7 +225,7 @@ impl Stretch<'_> {
                 Some(meanwhile) => self.machine.launch(at, self.n_chains, meanwhile)?,
                 None => self.machine.launch(at, self.n_chains, &mut idle)?,
             };
-            self.machine.read(job.progress, &mut progress)?;
+            read_into(&mut *self.machine, job.progress, &mut progress)?;
             progress.iter_mut().for_each(|made| *made &= !LATE);
             if progress[1..].iter().all(|&made| made == job.n_transitions) {
                 return Ok(seconds);
@@ -292,16 +304,23 @@ impl Leg<'_> {
         let mut n = 1;
         let mut made = chains[0].iteration as usize;
         let mut slots = [Slot::Rows, Slot::OtherRows];
-        let mut rows = Vec::new();
         // Of a launch that has ended: where its rows are, and of how many transitions.
         let mut ended: Option<(u64, usize)> = None;
         let mut take_in = |machine: &mut dyn Machine, ended: Option<(u64, usize)>| -> Result<()> {
             let Some((at, n)) = ended else {
                 return Ok(());
             };
-            rows.resize(n_chains * n * row, 0u64);
-            machine.read(at, &mut rows)?;
-            keep_books(chains, &rows, row, (phase, session));
+            let rows = Words {
+                at,
+                len: n_chains * n * row,
+                part: n * row,
+            };
+            let mut left = &mut *chains;
+            machine.read(rows, &mut |come| {
+                let (some, others) = std::mem::take(&mut left).split_at_mut(come.len() / (n * row));
+                keep_books(some, come, row, (phase, session));
+                left = others;
+            })?;
             worker.record.made((n_chains * n) as u64);
             Ok(())
         };
@@ -333,7 +352,7 @@ impl Leg<'_> {
         take_in(&mut *stretch.machine, ended)?;
         if !has_gradients && ended.is_some() {
             let mut states = vec![0u64; n_chains * (2 * dim + STATE_EXTRA)];
-            stretch.machine.read(job.states, &mut states)?;
+            read_into(&mut *stretch.machine, job.states, &mut states)?;
             keep_gradients(chains, &states);
         }
         Ok(())
