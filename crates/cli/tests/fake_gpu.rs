@@ -475,6 +475,17 @@ fn too_many_chains_are_refused_with_what_fits() {
 }
 
 #[test]
+fn a_sampler_that_a_gpu_does_not_have_is_refused_before_the_run() {
+    let Some(fake) = Fake::new("gpu-sampler", &["TEAM_NOW=1"]) else {
+        return;
+    };
+    let arguments = ["--device", "cuda", "--sampler", "mams"];
+    let said = fake.sample("eight-schools", &arguments).ends_with(2);
+    let said = said.complains(&["NUTS only", "--device cpu", "--sampler nuts"]);
+    assert!(!said.err.contains("warm-up"), "{}", said.err);
+}
+
+#[test]
 fn verify_passes_a_gpu_that_works_and_recommends_its_settings() {
     let Some(fake) = Fake::new("gpu-verify", &["TEAM_NOW=1", "CAPABILITY=86"]) else {
         return;
