@@ -295,6 +295,7 @@ def test_words_of_python_in_errors():
     model = fz.Model(TEXT)
     cases = [
         (dict(device="tpu"), ValueError, "device='tpu'"),
+        (dict(device_memory="much"), ValueError, "device_memory: `much`"),
         (dict(precision="f16"), ValueError, "precision='f16'"),
         (dict(sampler="hmc"), ValueError, "sampler='hmc' is not known; it is one of 'nuts'"),
         (dict(metric="full"), ValueError, "metric='full' is not known; it is one of 'auto'"),

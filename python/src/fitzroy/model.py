@@ -62,6 +62,7 @@ class Model:
         metric: str = "auto",
         device: str = "auto",
         precision: str = "auto",
+        device_memory: str | float | None = None,
         out: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
         resume: bool = False,
@@ -89,7 +90,7 @@ class Model:
         with tables and a report (`report.html`): what `fitzroy sample --out` leaves. An earlier run
         there is replaced with `overwrite`, and goes on with `resume`. `device` is 'auto', 'cpu',
         'cuda', 'cuda:N', or for chains on several GPUs 'cuda:0,1' or 'cuda:all'; `precision` that of
-        a GPU.
+        a GPU; `device_memory` the most of its memory to plan with: a share, 0.75, or a size, '40GB'.
 
         With `blocking=False` the run goes on in the background, and a `fitzroy.Run` is returned.
 
@@ -108,6 +109,7 @@ class Model:
             metric=metric,
             device=device,
             precision=precision,
+            device_memory=device_memory,
             out=out,
             overwrite=overwrite,
             resume=resume,

@@ -98,6 +98,7 @@ def sample(
     metric: str = "auto",
     device: str = "auto",
     precision: str = "auto",
+    device_memory: str | float | None = None,
     out: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     resume: bool = False,
@@ -117,9 +118,9 @@ def sample(
     `backend="compiled"` takes the compiled gradient in any case. `initvals` are values of free
     variables at which chains start, exactly: a dict for all chains or one for each; variables
     without any start as without them. `out`, `overwrite`, `resume`, `report`,
-    `device` and `precision` are those of `Model.sample`; `conversion` is one that `from_pymc` made
-    before. With `blocking=False` the run goes on in the background, and a `fitzroy.Run` is
-    returned; that needs a model that can be converted.
+    `device`, `precision` and `device_memory` are those of `Model.sample`; `conversion` is one that
+    `from_pymc` made before. With `blocking=False` the run goes on in the background, and a
+    `fitzroy.Run` is returned; that needs a model that can be converted.
 
     Raises ValueError for settings out of range and for a model without a finite density.
     """
@@ -141,6 +142,7 @@ def sample(
         metric=metric,
         device=device,
         precision=precision,
+        device_memory=device_memory,
         out=out,
         overwrite=overwrite,
         resume=resume,
