@@ -2,7 +2,7 @@
 
 use crate::arrays::matrix;
 use crate::attend::{Looks, attended};
-use crate::devices::Fitting;
+use crate::devices::{Fitting, OF_DEVICE};
 use crate::errors::{named, raised, spelled};
 use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
 use fitzroy_curve_fit::fit::{Plan, fit_table, pointwise};
@@ -283,8 +283,7 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
             "xtol" => options.limits.xtol = value.extract()?,
             "ftol" => options.limits.ftol = value.extract()?,
             "gtol" => options.limits.gtol = value.extract()?,
-            // What it is computed on.
-            "device" | "precision" | "device_memory" => {}
+            name if OF_DEVICE.contains(&name) => {}
             _ => {
                 let message = format!("a fit has no option `{name}`");
                 return Err(PyValueError::new_err(message));

@@ -10,7 +10,7 @@ use fitzroy_curve_fit::pass::{OnMachine, Seat, Table};
 use fitzroy_device::choice::{Choice, MemoryCap};
 use fitzroy_device::gpu::Gpu;
 use fitzroy_session::clock::Clock;
-use fitzroy_session::curves::device::{FitDevice, require_f64};
+use fitzroy_session::curves::device::{FitDevice, check_precision};
 use fitzroy_session::device::{Request, places};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,7 +20,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// the driver answers.
 const MANY_POINTS: usize = 100_000;
 
-/// The device that is asked for by `device`, `precision` and `device_memory`.
+/// The settings that say what something is computed on.
+pub(crate) const OF_DEVICE: [&str; 3] = ["device", "precision", "device_memory"];
+
+/// The device that is asked for by [`OF_DEVICE`].
 pub(crate) fn request(settings: &Bound<'_, PyDict>) -> PyResult<Request> {
     let mut request = Request::default();
     if let Some(name) = given::<String>(settings, "device")? {
@@ -45,7 +48,7 @@ pub(crate) fn request(settings: &Bound<'_, PyDict>) -> PyResult<Request> {
 #[pyfunction]
 pub(crate) fn check_device(options: &Bound<'_, PyDict>) -> PyResult<()> {
     let asked = request(options)?;
-    require_f64(asked.precision).map_err(raised)
+    check_precision(asked.precision).map_err(raised)
 }
 
 /// What is given for a setting, if something is.
@@ -69,9 +72,8 @@ pub(crate) struct Fitting {
 impl Fitting {
     /// By the options of a fit; nothing is opened yet.
     pub(crate) fn asked(options: &Bound<'_, PyDict>) -> PyResult<Fitting> {
-        let words = ["device", "precision", "device_memory"];
         let mut any = false;
-        for word in words {
+        for word in OF_DEVICE {
             any |= said(options, word)?.is_some();
         }
         let mut request = any.then(|| request(options)).transpose()?;

@@ -242,7 +242,7 @@ impl Common {
 
     /// Refuses what a command that computes on the CPU alone does not compute in.
     pub(crate) fn check_precision(&self) -> Result<()> {
-        require_f64(self.asked_precision())
+        require_f64(self.asked_precision(), "the CPU computes in f64")
     }
 
     /// The precision that was asked for; none where it is left to the device.

@@ -118,10 +118,15 @@ pub(crate) fn search(step_size: f64, most: f64, mut acceptance: impl FnMut(f64) 
 /// The middle number; the mean of the two middle ones for an even count. NaN for none.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    match values.len() {
+    middle(values.len(), |k| values[k])
+}
+
+/// The median of `n` numbers, of which `at` gives the k-th smallest.
+fn middle(n: usize, at: impl Fn(usize) -> f64) -> f64 {
+    match n {
         0 => f64::NAN,
-        n if n % 2 == 1 => values[n / 2],
-        n => 0.5 * (values[n / 2 - 1] + values[n / 2]),
+        n if n % 2 == 1 => at(n / 2),
+        n => 0.5 * (at(n / 2 - 1) + at(n / 2)),
     }
 }
 
@@ -130,14 +135,9 @@ pub(crate) fn medians_of_others(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     let mut medians = vec![f64::NAN; values.len()];
-    let n = values.len().saturating_sub(1);
     for (rank, &own) in order.iter().enumerate() {
         let other = |k: usize| values[order[k + usize::from(k >= rank)]];
-        medians[own] = match n {
-            0 => f64::NAN,
-            n if n % 2 == 1 => other(n / 2),
-            n => 0.5 * (other(n / 2 - 1) + other(n / 2)),
-        };
+        medians[own] = middle(values.len() - 1, other);
     }
     medians
 }

@@ -62,10 +62,8 @@ pub(crate) fn window_of(tune: usize, iteration: usize) -> Option<(usize, usize, 
 /// The first transition and the end of the window that transition `iteration` of a warm-up is in, or of
 /// what comes after the last one.
 pub(crate) fn stretch_of(tune: usize, iteration: usize) -> (usize, usize) {
-    let ends = window_ends(tune);
-    let begin = ends.iter().rfind(|(end, _)| *end <= iteration);
-    let end = ends.iter().find(|(end, _)| *end > iteration);
-    (begin.map_or(0, |e| e.0), end.map_or(tune, |e| e.0))
+    let last = || window_ends(tune).last().map_or(0, |(end, _)| *end);
+    window_of(tune, iteration).map_or_else(|| (last(), tune), |(begin, end, _)| (begin, end))
 }
 
 /// The window ends of a warm-up of `tune` transitions, with their nominal fractions.

@@ -42,14 +42,11 @@ pub struct FitDevice {
 ///
 /// # Errors
 /// A lower one than f64 is asked for.
-pub fn require_f64(precision: Option<Precision>) -> Result<()> {
-    match precision.filter(|p| *p != Precision::F64) {
-        None => Ok(()),
-        Some(lower) => Err(Error::device(format!(
-            "⟨precision {}⟩: curves are fitted in f64, on a GPU as on the CPU; use auto or f64",
-            lower.name()
-        ))),
-    }
+pub fn check_precision(precision: Option<Precision>) -> Result<()> {
+    device::require_f64(
+        precision,
+        "curves are fitted in f64, on a GPU as on the CPU",
+    )
 }
 
 impl FitDevice {
@@ -58,7 +55,7 @@ impl FitDevice {
     /// # Errors
     /// A GPU is asked for and cannot be used; a precision is asked for that fits do not have.
     pub fn choose(request: &Request, threads: usize) -> Result<FitDevice> {
-        require_f64(request.precision)?;
+        check_precision(request.precision)?;
         let mut on = FitDevice {
             threads,
             kind: "cpu".into(),

@@ -111,15 +111,15 @@ impl Default for Request {
     }
 }
 
-/// Refuses a precision that work on this processor does not have.
+/// Refuses any precision but f64, for the reason `why`.
 ///
 /// # Errors
-/// A lower one than f64 is asked for.
-pub fn require_f64(precision: Option<Precision>) -> Result<()> {
+/// A lower one is asked for.
+pub fn require_f64(precision: Option<Precision>, why: &str) -> Result<()> {
     match precision.filter(|p| *p != Precision::F64) {
         None => Ok(()),
         Some(lower) => Err(Error::device(format!(
-            "⟨precision {}⟩: the CPU computes in f64; use auto or f64",
+            "⟨precision {}⟩: {why}; use auto or f64",
             lower.name()
         ))),
     }

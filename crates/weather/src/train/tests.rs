@@ -3,6 +3,7 @@
 use super::*;
 use crate::data::{Archive, Channel, SplitBy, Splits};
 use crate::time::Time;
+use fitzroy_device::gpu::host::HostLibrary;
 use fitzroy_device::nn::Recompute;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -42,6 +43,25 @@ pub(crate) fn archive(n_times: usize) -> Archive {
         statics: Vec::new(),
         values,
     }
+}
+
+/// Rain in a box of that grid, from a box upstream.
+pub(crate) fn rain() -> Task {
+    Task::Precip(crate::graph::Boxes {
+        downstream: [41.0, 46.0, 5.0, 9.0],
+        upstream: [40.0, 48.0, 0.0, 5.0],
+        intra_k: 4,
+        inter_k: 6,
+        boundary_lon: 6.0,
+    })
+}
+
+/// Whether there is a compiler for the kernels' text; one that is required is there.
+pub(crate) fn has_compiler() -> bool {
+    let found = HostLibrary::has_compiler();
+    let required = std::env::var_os("FITZROY_REQUIRE_GXX").is_some();
+    assert!(found || !required, "there is no g++");
+    found
 }
 
 fn problem_of(archive: Archive, task: Task, graph: GraphKind) -> Problem {
@@ -302,14 +322,7 @@ fn four_samples_can_be_learnt_by_heart() {
 
 #[test]
 fn rain_is_learnt_downstream_of_pruned_boxes() {
-    let boxes = crate::graph::Boxes {
-        downstream: [41.0, 46.0, 5.0, 9.0],
-        upstream: [40.0, 48.0, 0.0, 5.0],
-        intra_k: 4,
-        inter_k: 6,
-        boundary_lon: 6.0,
-    };
-    let problem = problem_of(archive(60), Task::Precip(boxes), GraphKind::Flat);
+    let problem = problem_of(archive(60), rain(), GraphKind::Flat);
     assert!(problem.n_pruned > 0);
     let folder = Folder::new("rain");
     let outcome = run(

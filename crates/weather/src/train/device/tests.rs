@@ -1,20 +1,14 @@
 //! Training as lists, whose kernels run as C++ on this processor, against training on the CPU.
 
-use super::super::tests::{Folder, archive, last, problem_from, quiet, run, settings};
+use super::super::tests::{
+    Folder, archive, has_compiler, last, problem_from, quiet, rain, run, settings,
+};
 use super::super::*;
-use fitzroy_device::gpu::host::HostLibrary;
 use fitzroy_device::gpu::host_work::HostWork;
 use fitzroy_device::gpu::work::Math;
 use fitzroy_device::nn::Recompute;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-
-fn has_compiler() -> bool {
-    let found = HostLibrary::has_compiler();
-    let required = std::env::var_os("FITZROY_REQUIRE_GXX").is_some();
-    assert!(found || !required, "there is no g++");
-    found
-}
 
 fn run_on_lists(
     problem: &Problem,
@@ -73,14 +67,7 @@ fn training_on_lists_is_training_on_the_cpu() {
         return;
     }
     let forecast = Task::Forecast { boundary_width: 1 };
-    let boxes = crate::graph::Boxes {
-        downstream: [41.0, 46.0, 5.0, 9.0],
-        upstream: [40.0, 48.0, 0.0, 5.0],
-        intra_k: 4,
-        inter_k: 6,
-        boundary_lon: 6.0,
-    };
-    let rain = Task::Precip(boxes);
+    let rain = rain();
     let (mesh, flat) = (GraphKind::Mesh, GraphKind::Flat);
     let cases = [
         (

@@ -1,20 +1,12 @@
 //! Forecasts by lists, whose kernels run as C++ on this processor, against those of the CPU.
 
-use super::super::tests::{archive, problem_from};
+use super::super::tests::{archive, has_compiler, problem_from, rain};
 use super::super::{Baseline, GraphKind, Task, initial};
 use super::*;
 use crate::data::{Forecasts, Split};
 use crate::evaluate::{Evaluation, Options, evaluate, forecast};
 use fitzroy::rng::{Purpose, Rng};
-use fitzroy_device::gpu::host::HostLibrary;
 use fitzroy_device::gpu::host_work::HostWork;
-
-fn has_compiler() -> bool {
-    let found = HostLibrary::has_compiler();
-    let required = std::env::var_os("FITZROY_REQUIRE_GXX").is_some();
-    assert!(found || !required, "there is no g++");
-    found
-}
 
 /// Parameters that have learnt something: none is 0.
 fn parameters(problem: &Problem, seed: u64) -> Vec<f32> {
@@ -43,20 +35,13 @@ fn extent(steps: usize, starts: usize) -> Extent {
 fn problems() -> Vec<(&'static str, Problem)> {
     let forced = Task::Forecast { boundary_width: 1 };
     let free = Task::Forecast { boundary_width: 0 };
-    let boxes = crate::graph::Boxes {
-        downstream: [41.0, 46.0, 5.0, 9.0],
-        upstream: [40.0, 48.0, 0.0, 5.0],
-        intra_k: 4,
-        inter_k: 6,
-        boundary_lon: 6.0,
-    };
     let (mesh, flat) = (GraphKind::Mesh, GraphKind::Flat);
     let make = |task, graph, baseline| problem_from(archive(60), task, graph, baseline);
     vec![
         ("mesh", make(forced.clone(), mesh, Baseline::Momentum)),
         ("linear", make(forced, flat, Baseline::Linear)),
         ("free", make(free, flat, Baseline::Momentum)),
-        ("rain", make(Task::Precip(boxes), flat, Baseline::Momentum)),
+        ("rain", make(rain(), flat, Baseline::Momentum)),
     ]
 }
 
