@@ -12,6 +12,7 @@ pm = pytest.importorskip("pymc")
 az = pytest.importorskip("arviz")
 
 from pymc_models import MODELS, NOT_YET, ROUNDED_BY_PYMC  # noqa: E402
+from pymc.step_methods.compound import Competence  # noqa: E402
 import pytensor.tensor as pt  # noqa: E402
 from pytensor.graph.traversal import ancestors  # noqa: E402
 
@@ -294,6 +295,28 @@ def test_a_model_without_a_counterpart_is_sampled_by_pymc_and_says_so():
     assert draws.posterior["number"].shape == (1, 20)
     with pytest.raises(ValueError, match="cannot be converted"):
         fz.sample(model, backend="fitzroy")
+
+
+class Own(pm.Metropolis):
+    """A step method for variables named `trees`, as a package beside PyMC brings it."""
+
+    @staticmethod
+    def competence(var, has_grad):
+        own = var.name == "trees"
+        return Competence.IDEAL if own else Competence.INCOMPATIBLE
+
+
+def test_a_variable_with_a_step_method_of_its_own_is_sampled_by_it(monkeypatch):
+    monkeypatch.setattr(pm, "STEP_METHODS", [*pm.STEP_METHODS, Own])
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("trees", 0, 1), 1, observed=[2.0, 3.0])
+    with pytest.raises(Unconvertible, match="trees: .* draws it by Own"):
+        fz.from_pymc(model)
+    with pytest.warns(ConversionWarning, match="draws it by Own.*sampled by PyMC"):
+        draws = fz.sample(model, draws=20, tune=20, chains=1, progressbar=False, random_seed=1)
+    assert draws.posterior["trees"].shape == (1, 20)
+    with pytest.raises(ValueError, match="cannot be converted"):
+        fz.sample(model, backend="compiled")
 
 
 def test_discrete_variables_are_drawn_as_pymc_draws_them():

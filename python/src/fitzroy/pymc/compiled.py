@@ -22,6 +22,7 @@ from .axes import Unconvertible
 from .lowering import in_plain_arrays, like, values_of
 from .result import dims_of, dressed
 from .starts import without_starts
+from .steps import check_steps
 
 __all__ = ["Compiled", "compile_model"]
 
@@ -77,8 +78,10 @@ class Compiled:
 def compile_model(model: Any) -> Compiled:
     """Compiles density, gradient and what is recorded, by numba.
 
-    Raises Unconvertible for a model with discrete free variables, and without numba.
+    Raises Unconvertible for a model with discrete free variables or variables that have a step
+    method of their own, and without numba.
     """
+    check_steps(model)
     discrete = [rv.name for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
     if discrete:
         raise Unconvertible("discrete free variables", ", ".join(discrete))

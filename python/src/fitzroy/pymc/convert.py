@@ -31,6 +31,7 @@ from .discrete import drawn_afterwards, is_discrete
 from .distributions import Family, Text, call, kind_of, params_of, written
 from .limits import ends_of, is_own
 from .lowering import lowered
+from .steps import check_steps
 from .vectors import start
 from .walk import Walk, strip
 
@@ -73,6 +74,7 @@ def convert(model: Any) -> Conversion:
 
     Raises Unconvertible, with the reason.
     """
+    check_steps(model)
     try:
         plain = lowered(model)
         out = _Converter(plain).run()

@@ -20,6 +20,7 @@ from .convert import Conversion, convert
 from .discrete import is_discrete
 from .result import tree_of
 from .starts import started, starts, without_starts
+from .steps import own_step
 
 __all__ = ["Converted", "ConversionWarning", "from_pymc", "sample"]
 
@@ -114,7 +115,8 @@ def sample(
 
     The model is converted to Fitzroy's language. One that cannot be is sampled by its gradient as
     numba compiles it, under the same sampler, with a ConversionWarning that gives the reason; one
-    with discrete variables, by PyMC itself. `backend="fitzroy"` makes an error of that,
+    with discrete variables, or with variables that a package draws by a step method of its own, by
+    PyMC itself. `backend="fitzroy"` makes an error of that,
     `backend="compiled"` takes the compiled gradient in any case. `initvals` are values of free
     variables at which chains start, exactly: a dict for all chains or one for each; variables
     without any start as without them. `out`, `overwrite`, `resume`, `report`,
@@ -173,7 +175,7 @@ def sample(
             message = f"{reason}, and is sampled by PyMC: {why}"
             warnings.warn(message, ConversionWarning, stacklevel=2)
             # PyMC refuses settings of NUTS for a model that has nothing for it.
-            slopes = not all(is_discrete(v) for v in model.free_RVs)
+            slopes = any(not is_discrete(v) and not own_step(v) for v in model.free_RVs)
             of_nuts = {"target_accept": target_accept} if slopes else {}
             # Not the one that `register` may have put in its place.
             of_pymc = getattr(pm.sample, "of_pymc", pm.sample)
