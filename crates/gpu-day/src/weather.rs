@@ -55,6 +55,7 @@ fn archive(lat: &[f64], lon: &[f64], levels: &[f64], n_times: usize) -> Archive 
         lon: lon.to_vec(),
         channels,
         absent: Vec::new(),
+        mask: None,
         curved: None,
         statics: Vec::new(),
         values,

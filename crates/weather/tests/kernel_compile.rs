@@ -39,6 +39,7 @@ fn problem(baseline: Baseline) -> Problem {
         lat,
         channels: vec![channel("TEM"), channel("U"), channel("V")],
         absent: Vec::new(),
+        mask: None,
         curved: None,
         statics: Vec::new(),
         values: (0..n_times * 108).map(|k| (k * 37 % 101) as f32).collect(),

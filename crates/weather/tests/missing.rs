@@ -139,6 +139,24 @@ fn missing_values_are_filled_from_the_times_around_or_left_out() {
         let said = notes.join("\n");
         assert!(said.contains("1 of 6 places have no values"), "{said}");
 
+        // Left out of losses and scores: what is read there is the last known before, or the first.
+        let (masked, notes) = read(&path, Missing::Mask).unwrap();
+        assert_eq!(masked.absent, filled.absent);
+        for t in 0..records.len() {
+            for place in 0..PLACES {
+                let missing = is_missing(records[t][place]);
+                assert_eq!(masked.is_missing(t, place), missing, "seed {seed}");
+                assert_eq!(masked.is_held(place), place == 0);
+                let known = |t: &usize| !is_missing(records[*t][place]);
+                let before = (0..=t).rev().find(known);
+                let source = before.or((t..records.len()).find(known));
+                let expected = source.map_or((sum / count) as f32, |t| records[t][place]);
+                assert!(near(masked.record(t)[place], expected), "seed {seed}");
+            }
+        }
+        let said = notes.join("\n");
+        assert!(said.contains("neither learnt nor scored"), "{said}");
+
         let whole: Vec<usize> = (0..records.len())
             .filter(|&t| !records[t][1..].iter().any(|x| is_missing(*x)))
             .collect();

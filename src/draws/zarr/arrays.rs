@@ -4,13 +4,12 @@ use super::super::{Attribute, Column};
 use super::array::{Elements, plan, wrong};
 use super::metadata::attributes_of;
 use super::read::Store;
-use crate::{Error, Result};
+use crate::Result;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A Zarr store as named arrays: version 3, or version 2.
 pub struct ZarrArrays {
-    path: PathBuf,
     store: Store,
     arrays: Vec<ZarrArray>,
 }
@@ -38,17 +37,15 @@ impl ZarrArrays {
     /// Opens the store at `path`.
     ///
     /// # Errors
-    /// `Io` when it cannot be read, `Data` when it is no store. The message begins with the path.
+    /// `Io` when it cannot be read, `Data` when it is no store. Whoever asks names the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let context = |error: Error| error.context(path.display());
-        let store = Store::open(path).map_err(context)?;
+        let store = Store::open(path.as_ref())?;
         let mut arrays = Vec::new();
         for (name, node) in store.nodes() {
             if node["node_type"] != "array" {
                 continue;
             }
-            let planned = plan(node, name, false).map_err(|e| context(e.context(name)))?;
+            let planned = plan(node, name, false).map_err(|e| e.context(name))?;
             let Some(plan) = planned.filter(|plan| plan.numeric()) else {
                 continue; // Text, or a type without numbers.
             };
@@ -63,11 +60,7 @@ impl ZarrArrays {
                 missing: node["fill_value"].as_f64().filter(|_| older),
             });
         }
-        Ok(ZarrArrays {
-            path: path.to_path_buf(),
-            store,
-            arrays,
-        })
+        Ok(ZarrArrays { store, arrays })
     }
 
     /// The arrays of numbers, by name.
@@ -79,25 +72,20 @@ impl ZarrArrays {
     ///
     /// # Errors
     /// There is no such array, the ranges leave it, or a chunk is damaged or of a codec that is
-    /// not known.
+    /// not known. Whoever asks names the store and the array.
     pub fn read(&self, name: &str, wanted: &[Range<usize>]) -> Result<Vec<f64>> {
-        let context = |error: Error| {
-            error
-                .context(format!("`{name}`"))
-                .context(self.path.display())
-        };
         let node = self.store.nodes().find(|(path, _)| *path == name);
-        let (_, node) = node.ok_or_else(|| context(wrong("there is no such array")))?;
-        let plan = plan(node, name, false).map_err(context)?;
-        let plan = plan.ok_or_else(|| context(wrong("its type is not known")))?;
+        let (_, node) = node.ok_or_else(|| wrong("there is no such array"))?;
+        let plan = plan(node, name, false)?;
+        let plan = plan.ok_or_else(|| wrong("its type is not known"))?;
         let inside = wanted.iter().zip(&plan.shape).all(|(r, &n)| r.end <= n);
         if wanted.len() != plan.shape.len() || !inside {
-            return Err(context(wrong(format!(
+            return Err(wrong(format!(
                 "{wanted:?} leaves its shape {:?}",
                 plan.shape
-            ))));
+            )));
         }
-        let elements = self.store.array(name, &plan, wanted).map_err(context)?;
+        let elements = self.store.array(name, &plan, wanted)?;
         Ok(match elements {
             Elements::Numbers(Column::Real(values)) => values,
             Elements::Numbers(Column::Integer(values)) => {
@@ -106,7 +94,7 @@ impl ZarrArrays {
             Elements::Numbers(Column::Flag(values)) => {
                 values.into_iter().map(|b| f64::from(u8::from(b))).collect()
             }
-            Elements::Texts(_) => return Err(context(wrong("it holds text"))),
+            Elements::Texts(_) => return Err(wrong("it holds text")),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 mod archives;
 mod carried;
+mod missing;
 mod pages;
 #[path = "../program/mod.rs"]
 mod program;
@@ -9,7 +10,7 @@ mod refusals;
 mod scores;
 mod stopped;
 
-use program::{SMALL_NETWORK, SMALL_WEATHER, Scratch, program};
+use program::{SMALL_NETWORK, SMALL_WEATHER, Scratch, program, repository};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -29,6 +30,29 @@ fn train(more: &[&'static str]) -> Vec<&'static str> {
     args.extend_from_slice(&SMALL_NETWORK);
     args.extend_from_slice(more);
     args
+}
+
+/// Runs a script of the repository with the first Python that is named; false, with a word, if that has no xarray.
+#[allow(clippy::print_stderr)]
+fn python(script: &str, args: &[&str]) -> bool {
+    let pythons = std::env::var("FITZROY_PYTHON").unwrap_or_else(|_| "python3".into());
+    let python = pythons.split(':').next().unwrap_or("python3");
+    let said = std::process::Command::new(python)
+        .arg(repository(script))
+        .args(args)
+        .output();
+    let fine = said.as_ref().is_ok_and(|output| output.status.success());
+    if said.as_ref().map_or(true, |o| o.status.code() == Some(3)) {
+        let required = std::env::var("FITZROY_REQUIRE_ARVIZ").is_ok_and(|v| v == "1");
+        assert!(
+            !required,
+            "{python} has no xarray, and FITZROY_REQUIRE_ARVIZ is set"
+        );
+        eprintln!("skipped: {python} has no xarray");
+        return false;
+    }
+    assert!(fine, "{said:?}");
+    true
 }
 
 /// Scores a checkpoint, or several: `more` may begin with others.

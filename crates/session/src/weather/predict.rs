@@ -254,7 +254,8 @@ fn write(
             for channel in of(name) {
                 values.extend((0..archive.n_nodes()).map(|node| {
                     let x = state[node * n_channels + channel] as f32;
-                    if inside[node] { x } else { f32::NAN }
+                    let held = archive.is_held(node * n_channels + channel);
+                    if inside[node] && !held { x } else { f32::NAN }
                 }));
             }
             file.write(record, number, &values)?;

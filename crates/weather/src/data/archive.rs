@@ -2,6 +2,7 @@
 
 use super::check::{Spread, is_number};
 use super::contents::Contents;
+use super::mask::Mask;
 use super::merge::Merged;
 use super::missing::Missing;
 use super::names::Names;
@@ -90,6 +91,9 @@ pub struct Archive {
     /// For each channel the places at which it has no values, those of an archive that has them
     /// everywhere being no list at all. What stands there is its mean.
     pub absent: Vec<Vec<bool>>,
+    /// Which values are missing; none where nothing is, or where they are not left out of losses
+    /// and scores.
+    pub mask: Option<Mask>,
     /// (time, node, channel); nodes row by row from the south-west.
     pub values: Vec<f32>,
 }
@@ -161,6 +165,12 @@ impl Archive {
         for time in &self.times[range.clone()] {
             crc.update(&time.0.to_le_bytes());
         }
+        if self.mask.is_some() {
+            for t in range.clone() {
+                let missing = (0..n).map(|at| u8::from(self.is_missing(t, at)));
+                crc.update(&missing.collect::<Vec<u8>>());
+            }
+        }
         crc.sum()
     }
 
@@ -206,6 +216,7 @@ impl Archive {
             curved: axes.curved,
             statics: Vec::new(),
             absent: Vec::new(),
+            mask: None,
             channels: merged.courses.iter().map(|c| c.channel.clone()).collect(),
             values: Vec::new(),
         };

@@ -72,7 +72,8 @@ impl Numbers<'_> {
             let when = self.archive.times[time].iso();
             let message = format!(
                 "{label} has {bad} of {n} values missing or not finite at {when} ({place}); nothing is \
-                 guessed: ⟨missing fill⟩ fills them, ⟨missing leave-out⟩ leaves these times out"
+                 guessed: ⟨missing mask⟩ leaves them out of losses and scores, ⟨missing fill⟩ fills them, \
+                 ⟨missing leave-out⟩ leaves these times out"
             );
             return Err((time, message));
         }
@@ -83,7 +84,7 @@ impl Numbers<'_> {
             let message = format!(
                 "{label} is {fill:e} in {bad} of {n} values at {when} ({place}): that is a fill \
                  value which the file does not declare; name it in the attribute _FillValue, or \
-                 treat it as missing by ⟨missing fill⟩ or ⟨missing leave-out⟩"
+                 treat it as missing by ⟨missing mask⟩, ⟨missing fill⟩ or ⟨missing leave-out⟩"
             );
             return Err((time, message));
         }

@@ -17,24 +17,19 @@ impl Climatology {
     /// Averages records `range`.
     pub fn new(archive: &Archive, range: &Range<usize>) -> Self {
         let by_month = is_by_month(archive, range);
-        let mut sums: BTreeMap<i64, (Vec<f64>, f64)> = BTreeMap::new();
-        let mut overall = vec![0.0_f64; archive.record_len()];
+        let mut sums: BTreeMap<i64, Sums> = BTreeMap::new();
+        let mut overall = Sums::new(archive);
         for t in range.clone() {
             let entry = sums.entry(key(archive, t, by_month));
-            let (sum, n) = entry.or_insert_with(|| (vec![0.0; archive.record_len()], 0.0));
-            *n += 1.0;
-            for ((sum, all), &x) in sum.iter_mut().zip(&mut overall).zip(archive.record(t)) {
-                *sum += f64::from(x);
-                *all += f64::from(x);
-            }
+            entry.or_insert_with(|| Sums::new(archive)).add(archive, t);
+            overall.add(archive, t);
         }
-        let mean = |sum: &[f64], n: f64| sum.iter().map(|s| (s / n) as f32).collect::<Vec<f32>>();
+        // Where nothing is known at all stands the mean.
+        let overall = overall.means(|_| 0.0);
+        let hour = |(k, sums): (&i64, &Sums)| (*k, sums.means(|at| overall[at]));
         Climatology {
-            means: sums
-                .iter()
-                .map(|(k, (sum, n))| (*k, mean(sum, *n)))
-                .collect(),
-            overall: mean(&overall, range.len() as f64),
+            means: sums.iter().map(hour).collect(),
+            overall,
             by_month,
         }
     }
@@ -72,6 +67,11 @@ impl Climatology {
         })
     }
 
+    /// The average of all.
+    pub fn overall(&self) -> &[f32] {
+        &self.overall
+    }
+
     /// Numbers of a state.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
@@ -88,6 +88,48 @@ impl Climatology {
         self.means
             .get(&key(archive, t, self.by_month))
             .unwrap_or(&self.overall)
+    }
+}
+
+/// Sums of states.
+struct Sums {
+    sum: Vec<f64>,
+    n: f64,
+    /// States of which a number is missing; empty where none ever is.
+    missing: Vec<f64>,
+}
+
+impl Sums {
+    fn new(archive: &Archive) -> Self {
+        let n = archive.record_len();
+        Sums {
+            sum: vec![0.0; n],
+            n: 0.0,
+            missing: vec![0.0; if archive.mask.is_some() { n } else { 0 }],
+        }
+    }
+
+    fn add(&mut self, archive: &Archive, t: usize) {
+        self.n += 1.0;
+        for (at, (sum, &x)) in self.sum.iter_mut().zip(archive.record(t)).enumerate() {
+            match archive.is_missing(t, at) {
+                false => *sum += f64::from(x),
+                true => self.missing[at] += 1.0,
+            }
+        }
+    }
+
+    /// Means of what is known; `otherwise` where nothing is.
+    fn means(&self, otherwise: impl Fn(usize) -> f32) -> Vec<f32> {
+        let mean = |(at, sum): (usize, &f64)| {
+            let n = self.n - self.missing.get(at).unwrap_or(&0.0);
+            if n > 0.0 {
+                (sum / n) as f32
+            } else {
+                otherwise(at)
+            }
+        };
+        self.sum.iter().enumerate().map(mean).collect()
     }
 }
 

@@ -199,7 +199,7 @@ fn refused(variables: &[Summary], chosen: &Chosen) -> Option<String> {
     let asked = chosen.reading.missing == Missing::Refuse && !names.is_empty();
     asked.then(|| {
         format!(
-            "missing values of {} are refused without ⟨missing fill⟩ or ⟨missing leave-out⟩",
+            "missing values of {} are refused without ⟨missing mask⟩, ⟨missing fill⟩ or ⟨missing leave-out⟩",
             names.join(", ")
         )
     })

@@ -1,6 +1,7 @@
 //! A linear model of the neighbourhood: what a forecast can go on from, and what it must beat.
 
 use super::archive::Archive;
+use super::regression::Sums;
 use super::split::windows;
 use fitzroy::{Error, ErrorKind, Result};
 use serde_json::{Value, json};
@@ -104,9 +105,13 @@ impl Linear {
                 self.change(&before, &now, &mut change);
                 before.copy_from_slice(&now);
                 now.iter_mut().zip(&change).for_each(|(x, d)| *x += d);
+                archive.hold(&before, &mut now);
             }
             let truth = archive.record(t + steps);
             for (k, (a, b)) in now.iter().zip(truth).enumerate() {
+                if archive.is_missing(t + steps, k) {
+                    continue;
+                }
                 let own = f64::from(a - b);
                 let stays = f64::from(archive.record(t)[k] - b);
                 errors[k % c].0 += own * own;
@@ -116,42 +121,54 @@ impl Linear {
         errors.iter().all(|(own, stays)| own <= stays)
     }
 
-    fn sums(&self, archive: &Archive, range: &Range<usize>) -> Sums {
+    /// Sums of the records `range`, for channels that are always known together and for each of
+    /// the others, whose places without values at either time are left out, by itself.
+    fn sums(&self, archive: &Archive, range: &Range<usize>) -> Vec<Sums> {
         let (linear, shape, n_channels) = (self, self.shape, self.n_channels);
         let p = linear.n_predictors();
         let starts = windows(archive, range, 1).0;
-        let whole = (p * p / 2 * archive.n_nodes() / PLACES) as f64;
+        let groups = archive.groups(range);
+        let whole = (groups.len() * p * p / 2 * archive.n_nodes() / PLACES) as f64;
         let most = ((WORK / whole) as usize).max(WINDOWS_MIN);
         let every = starts.len().div_ceil(most).max(1);
         let edge = usize::from(shape.0 >= 3 && shape.1 >= 3);
-        let mut sums = Sums::new(p, n_channels);
+        let mut all: Vec<Sums> = (groups.into_iter())
+            .map(|channels| Sums::new(p, channels))
+            .collect();
         for (count, &t) in starts.iter().step_by(every).enumerate() {
             let t = t as usize;
             let [before, now, next] = [t - 1, t, t + 1].map(|t| archive.record(t));
             for y in edge..shape.0 - edge {
                 for x in (edge + (count + y) % PLACES..shape.1 - edge).step_by(PLACES) {
                     let node = y * shape.1 + x;
-                    let (row, change) = sums.line();
-                    linear.predictors(before, now, node, row);
-                    let at = node * n_channels;
-                    let pairs = next[at..at + n_channels].iter().zip(&now[at..]);
-                    for (to, (b, a)) in change.iter_mut().zip(pairs) {
-                        *to = f64::from(b - a);
+                    for sums in &mut all {
+                        let at = node * n_channels + sums.channels[0];
+                        if archive.is_missing(t, at) || archive.is_missing(t + 1, at) {
+                            continue;
+                        }
+                        let (row, change, channels) = sums.line();
+                        linear.predictors(before, now, node, row);
+                        for (to, channel) in change.iter_mut().zip(channels) {
+                            let at = node * n_channels + channel;
+                            *to = f64::from(next[at] - now[at]);
+                        }
                     }
                 }
             }
         }
-        sums.add();
-        sums
+        all.iter_mut().for_each(Sums::add);
+        all
     }
 
     /// The model that follows from sums and a penalty.
-    fn with(&self, sums: &Sums, ridge: f64) -> Self {
+    fn with(&self, sums: &[Sums], ridge: f64) -> Self {
         let stride = self.stride();
         let mut weights = vec![0.0; self.n_predictors() * stride];
-        for (c, column) in sums.solve(ridge).iter().enumerate() {
-            for (k, &w) in column.iter().enumerate() {
-                weights[k * stride + c] = w as f32;
+        for sums in sums {
+            for (&c, column) in sums.channels.iter().zip(&sums.solve(ridge)) {
+                for (k, &w) in column.iter().enumerate() {
+                    weights[k * stride + c] = w as f32;
+                }
             }
         }
         Linear {
@@ -284,121 +301,6 @@ impl Linear {
     }
 }
 
-/// Rows that are added to the sums at once, so that the sums are read less often.
-const ROWS: usize = 8;
-
-/// Sums of products of predictors, and of predictors and changes.
-struct Sums {
-    p: usize,
-    n: usize,
-    normal: Vec<f64>,
-    moments: Vec<f64>,
-    rows: Vec<f64>,
-    changes: Vec<f64>,
-    waiting: usize,
-    count: f64,
-}
-
-impl Sums {
-    fn new(p: usize, n: usize) -> Self {
-        Sums {
-            p,
-            n,
-            normal: vec![0.0; p * p],
-            moments: vec![0.0; p * n],
-            rows: vec![0.0; ROWS * p],
-            changes: vec![0.0; ROWS * n],
-            waiting: 0,
-            count: 0.0,
-        }
-    }
-
-    /// The next observation, to be filled in: its predictors and its changes.
-    fn line(&mut self) -> (&mut [f64], &mut [f64]) {
-        if self.waiting == ROWS {
-            self.add();
-        }
-        let k = self.waiting;
-        self.waiting += 1;
-        self.count += 1.0;
-        let (p, n) = (self.p, self.n);
-        let row = &mut self.rows[k * p..(k + 1) * p];
-        (row, &mut self.changes[k * n..(k + 1) * n])
-    }
-
-    fn add(&mut self) {
-        let (p, n) = (self.p, self.n);
-        for k in self.waiting..ROWS {
-            self.rows[k * p..(k + 1) * p].fill(0.0);
-        }
-        let rows: [&[f64]; ROWS] = std::array::from_fn(|k| &self.rows[k * p..(k + 1) * p]);
-        for i in 0..p {
-            let own = rows.map(|row| row[i]);
-            let heads = rows.map(|row| &row[..=i]);
-            let line = &mut self.normal[i * p..=i * p + i];
-            for (j, to) in line.iter_mut().enumerate() {
-                let mut sum = *to;
-                for k in 0..ROWS {
-                    sum += own[k] * heads[k][j];
-                }
-                *to = sum;
-            }
-            for k in 0..self.waiting {
-                let changes = &self.changes[k * n..(k + 1) * n];
-                let line = &mut self.moments[i * n..(i + 1) * n];
-                line.iter_mut()
-                    .zip(changes)
-                    .for_each(|(to, d)| *to += own[k] * d);
-            }
-        }
-        self.waiting = 0;
-    }
-
-    /// The weights, channel by channel.
-    fn solve(&self, ridge: f64) -> Vec<Vec<f64>> {
-        let mut normal = self.normal.clone();
-        for i in 0..self.p {
-            normal[i * self.p + i] += ridge * self.count + 1e-9;
-        }
-        solve(&mut normal, &self.moments, self.p, self.n)
-    }
-}
-
-/// Solves A X = B for a symmetric positive A, of which the lower half is given, by Cholesky;
-/// column by column of X.
-fn solve(a: &mut [f64], b: &[f64], p: usize, n: usize) -> Vec<Vec<f64>> {
-    for i in 0..p {
-        for j in 0..=i {
-            let (head, tail) = a.split_at(i * p);
-            let other = if i == j {
-                &tail[..j]
-            } else {
-                &head[j * p..j * p + j]
-            };
-            let sum: f64 = tail[..j].iter().zip(other).map(|(x, y)| x * y).sum();
-            let value = a[i * p + j] - sum;
-            a[i * p + j] = if i == j {
-                value.max(1e-300).sqrt()
-            } else {
-                value / a[j * p + j]
-            };
-        }
-    }
-    let column = |c: usize| {
-        let mut x: Vec<f64> = (0..p).map(|i| b[i * n + c]).collect();
-        for i in 0..p {
-            let sum: f64 = (0..i).map(|j| a[i * p + j] * x[j]).sum();
-            x[i] = (x[i] - sum) / a[i * p + i];
-        }
-        for i in (0..p).rev() {
-            let sum: f64 = (i + 1..p).map(|j| a[j * p + i] * x[j]).sum();
-            x[i] = (x[i] - sum) / a[i * p + i];
-        }
-        x
-    };
-    (0..n).map(column).collect()
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -427,6 +329,7 @@ mod tests {
             lon: (0..n_lon).map(|k| k as f64).collect(),
             channels: vec![channel],
             absent: Vec::new(),
+            mask: None,
             curved: None,
             statics: Vec::new(),
             values,

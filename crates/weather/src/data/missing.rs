@@ -2,6 +2,7 @@
 
 use super::archive::Archive;
 use super::check::{Numbers, is_number};
+use super::mask::Mask;
 use fitzroy::{Error, Named, Result};
 
 /// What is done about values that are missing.
@@ -15,6 +16,9 @@ pub enum Missing {
     /// They are filled: between the times around at the same place, before the first and behind the
     /// last by these. Places without any value get the mean of the channel, and are not scored.
     Fill,
+    /// Losses, scores and scales leave them out. What a network reads there is the last value
+    /// before at the same place, or the first one. Places without any value are held at the mean.
+    Mask,
 }
 
 impl Named for Missing {
@@ -22,6 +26,7 @@ impl Named for Missing {
         ("refuse", Missing::Refuse),
         ("leave-out", Missing::LeaveOut),
         ("fill", Missing::Fill),
+        ("mask", Missing::Mask),
     ];
 }
 
@@ -39,7 +44,7 @@ impl Archive {
     ///
     /// # Errors
     /// A channel has no values at all, or no times are left.
-    pub(super) fn mend(&mut self, missing: Missing) -> Result<Vec<String>> {
+    pub(crate) fn mend(&mut self, missing: Missing) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         if missing == Missing::Refuse {
             return Ok(notes);
@@ -72,11 +77,19 @@ impl Archive {
                         incomplete[t] = true;
                         holes.gaps.0 += 1;
                     }
+                    if missing == Missing::Mask && known.binary_search(&t).is_err() {
+                        let len = self.values.len();
+                        self.mask
+                            .get_or_insert_with(|| Mask::new(len))
+                            .set(place(t));
+                    }
                 }
                 if known.len() < self.times.len() && !known.is_empty() {
                     holes.gaps.1 = holes.gaps.1.max(longest(&known, self.times.len()));
-                    if missing == Missing::Fill {
-                        self.fill_between(&known, &place);
+                    match missing {
+                        Missing::Fill => self.fill_between(&known, &place),
+                        Missing::Mask => self.carry_on(&known, &place),
+                        Missing::Refuse | Missing::LeaveOut => {}
                     }
                 }
             }
@@ -141,6 +154,18 @@ impl Archive {
         }
     }
 
+    /// Fills what lies behind each of the `known` times of a place with its value, and what lies
+    /// before the first with that: no state knows of later ones.
+    fn carry_on(&mut self, known: &[usize], place: &dyn Fn(usize) -> usize) {
+        let mut last = self.values[place(known[0])];
+        for t in 0..self.times.len() {
+            match known.binary_search(&t) {
+                Ok(_) => last = self.values[place(t)],
+                Err(_) => self.values[place(t)] = last,
+            }
+        }
+    }
+
     fn leave_out(&mut self, incomplete: &[bool]) -> Result<Option<String>> {
         let n_out = incomplete.iter().filter(|&&out| out).count();
         if n_out == 0 {
@@ -174,8 +199,12 @@ impl Holes {
         let n_absent = self.absent.iter().filter(|&&absent| absent).count();
         let mut said = Vec::new();
         if n_absent > 0 {
+            let done = match missing {
+                Missing::Mask => "held at its mean, and neither learnt nor scored",
+                _ => "filled by its mean and not scored",
+            };
             said.push(format!(
-                "{n_absent} of {} places have no values: they are filled by its mean and not scored",
+                "{n_absent} of {} places have no values: they are {done}",
                 self.absent.len()
             ));
         }
@@ -183,7 +212,8 @@ impl Holes {
         if count > 0 {
             let done = match missing {
                 Missing::Fill => ", filled from the times around",
-                _ => "",
+                Missing::Mask => ", left out of losses and scores",
+                Missing::Refuse | Missing::LeaveOut => "",
             };
             said.push(format!(
                 "{count} values are missing elsewhere, at most {most} times in a row{done}"

@@ -32,6 +32,9 @@ pub struct Normaliser {
     pub rest_sd: Vec<f64>,
     /// What a forecast goes on from in place of momentum: X(t) + L(X(t), X(t−1)) + μ + σ·out.
     pub linear: Option<Linear>,
+    /// For each channel the places at which it has no values, where missing values are left out;
+    /// else empty. Forecasts hold them.
+    pub absent: Vec<Vec<bool>>,
 }
 
 /// The largest momentum: with 1 a forecast would never come to rest.
@@ -59,6 +62,12 @@ fn changes(archive: &Archive, range: &Range<usize>, sd: &[f64]) -> Vec<Changes> 
     for &t in &windows(archive, range, 1).0 {
         let [before, now, next] = [0, 1, 2].map(|k| archive.record(t as usize + k - 1));
         for (k, ((before, now), next)) in before.iter().zip(now).zip(next).enumerate() {
+            if [t - 1, t, t + 1]
+                .iter()
+                .any(|&t| archive.is_missing(t as usize, k))
+            {
+                continue;
+            }
             let scale = sd[k % n_channels];
             let a = (f64::from(*now) - f64::from(*before)) / scale;
             let b = (f64::from(*next) - f64::from(*now)) / scale;
@@ -105,6 +114,9 @@ impl Normaliser {
         let levels = sums(&mut |add| {
             for t in range.clone() {
                 for (k, &x) in archive.record(t).iter().enumerate() {
+                    if archive.is_missing(t, k) {
+                        continue;
+                    }
                     let channel = k % n_channels;
                     add(channel, f64::from(x) - f64::from(first[channel]));
                 }
@@ -130,6 +142,10 @@ impl Normaliser {
             rest_mean: changes.iter().map(|c| c.rest.0).collect(),
             rest_sd: changes.iter().map(|c| c.rest.1).collect(),
             linear: None,
+            absent: archive
+                .mask
+                .as_ref()
+                .map_or(Vec::new(), |_| archive.absent.clone()),
         }
     }
 
@@ -149,6 +165,10 @@ impl Normaliser {
             let [before, now, next] = [0, 1, 2].map(|k| archive.record(t as usize + k - 1));
             linear.change(before, now, &mut change);
             for (k, ((now, next), change)) in now.iter().zip(next).zip(&change).enumerate() {
+                // What a loss counts, though the state before it may be an older one.
+                if archive.is_missing(t as usize + 1, k) {
+                    continue;
+                }
                 let rest = f64::from(next - now - change);
                 let s = &mut sums[k % n_channels];
                 *s = (s.0 + 1.0, s.1 + rest, s.2 + rest * rest);
@@ -211,10 +231,15 @@ impl Normaliser {
     /// As JSON.
     pub fn to_json(&self) -> Value {
         let linear = self.linear.as_ref().map(Linear::to_json);
-        json!({"mean": self.mean, "sd": self.sd,
+        let mut all = json!({"mean": self.mean, "sd": self.sd,
                "change_mean": self.change_mean, "change_sd": self.change_sd,
                "momentum": self.momentum, "rest_mean": self.rest_mean, "rest_sd": self.rest_sd,
-               "linear": linear})
+               "linear": linear});
+        if !self.absent.is_empty() {
+            let runs = self.absent.iter().map(|absent| runs(absent));
+            all["absent"] = json!(runs.collect::<Vec<_>>());
+        }
+        all
     }
 
     /// From JSON.
@@ -246,8 +271,33 @@ impl Normaliser {
                 Value::Null => None,
                 linear => Some(Linear::from_json(linear)?),
             },
+            absent: match value["absent"].as_array() {
+                Some(all) => all.iter().map(from_runs).collect(),
+                None => Vec::new(),
+            },
         })
     }
+}
+
+/// Truths as the lengths of runs of equal ones, the first of which is false.
+fn runs(all: &[bool]) -> Vec<usize> {
+    let (mut lengths, mut last) = (vec![0], false);
+    for &x in all {
+        if x != last {
+            lengths.push(0);
+        }
+        last = x;
+        let end = lengths.len() - 1;
+        lengths[end] += 1;
+    }
+    lengths
+}
+
+/// Truths again from lengths of runs.
+fn from_runs(lengths: &Value) -> Vec<bool> {
+    let lengths = lengths.as_array().into_iter().flatten().enumerate();
+    let run = |(k, n): (usize, &Value)| vec![k % 2 == 1; n.as_u64().unwrap_or(0) as usize];
+    lengths.flat_map(run).collect()
 }
 
 /// Takes over the numbers of `theirs` that `from` says.
@@ -293,11 +343,13 @@ mod tests {
             lon: vec![0.0],
             channels: vec![channel],
             absent: Vec::new(),
+            mask: None,
             curved: None,
             statics: Vec::new(),
             values,
         };
-        let found = Normaliser::new(&archive, &(0..n as usize));
+        let mut found = Normaliser::new(&archive, &(0..n as usize));
+        found.absent = vec![vec![], vec![true, false, false, true], vec![false, true]];
         let momentum = found.momentum[0];
         assert!((momentum - 0.7).abs() < 0.05, "{momentum}");
         // Uniform jolts of width 1, in units of the deviation; the pull towards 0 adds little.

@@ -28,7 +28,8 @@ pub(super) struct Areas {
     all: Vec<(String, Vec<bool>)>,
     /// Area by area, method by method, lead by lead, channel by channel: sum of mean squares.
     squares: Vec<Vec<Vec<Vec<f64>>>>,
-    n_starts: usize,
+    /// The same: forecasts with a known truth.
+    counts: Vec<Vec<Vec<Vec<f64>>>>,
 }
 
 impl Areas {
@@ -57,16 +58,12 @@ impl Areas {
             }
             all.push((area.name.clone(), held));
         }
+        let zeros = vec![vec![vec![vec![0.0; channels]; leads]; methods]; all.len()];
         Ok(Areas {
-            squares: vec![vec![vec![vec![0.0; channels]; leads]; methods]; all.len()],
+            squares: zeros.clone(),
+            counts: zeros,
             all,
-            n_starts: 0,
         })
-    }
-
-    /// Another initial time begins.
-    pub(super) fn begin(&mut self) {
-        self.n_starts += 1;
     }
 
     /// Adds a forecast of a channel: squared errors and weights of all scored places, of which those
@@ -77,29 +74,41 @@ impl Areas {
         places: &[usize],
         (weights, squares): (&[f64], &[f64]),
     ) {
-        for ((_, held), sums) in self.all.iter().zip(&mut self.squares) {
+        let sums = self.squares.iter_mut().zip(&mut self.counts);
+        for ((_, held), (sums, counts)) in self.all.iter().zip(sums) {
             let all = places.iter().zip(weights).zip(squares);
             let own = all.filter(|((place, _), _)| held[**place]);
             let sum = own.fold((0.0, 0.0), |(s, w), ((_, weight), square)| {
                 (s + weight * square, w + weight)
             });
-            sums[method][lead][channel] += sum.0 / sum.1.max(f64::MIN_POSITIVE);
+            if sum.1 > 0.0 {
+                sums[method][lead][channel] += sum.0 / sum.1;
+                counts[method][lead][channel] += 1.0;
+            }
         }
     }
 
     /// Root mean square errors of each area.
     pub(super) fn finish(self) -> Vec<Part> {
-        let n = self.n_starts as f64;
-        let root = |channels: &Vec<f64>| channels.iter().map(|s| (s / n).sqrt()).collect();
-        let pairs = self.all.into_iter().zip(&self.squares);
-        let part = |((name, held), methods): ((String, Vec<bool>), &Vec<Vec<Vec<f64>>>)| Part {
-            name,
-            count: held.iter().filter(|held| **held).count(),
-            rmse: (methods.iter())
-                .map(|leads| leads.iter().map(root).collect())
-                .collect(),
+        let roots = |sums: &[Vec<f64>], counts: &[Vec<f64>]| -> Vec<Vec<f64>> {
+            let root = |(s, n): (&f64, &f64)| (s / n).sqrt();
+            let lead = |(s, n): (&Vec<f64>, &Vec<f64>)| s.iter().zip(n).map(root).collect();
+            sums.iter().zip(counts).map(lead).collect()
         };
-        pairs.map(part).collect()
+        let sums = self.squares.iter().zip(&self.counts);
+        let parts = self.all.into_iter().zip(sums);
+        let part = |((name, held), (sums, counts)): ((String, Vec<bool>), _)| {
+            let pair: (&Vec<_>, &Vec<_>) = (sums, counts);
+            let methods = pair.0.iter().zip(pair.1);
+            Part {
+                name,
+                count: held.iter().filter(|held| **held).count(),
+                rmse: methods
+                    .map(|(s, n): (&Vec<_>, &Vec<_>)| roots(s, n))
+                    .collect(),
+            }
+        };
+        parts.map(part).collect()
     }
 }
 

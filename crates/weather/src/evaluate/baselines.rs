@@ -82,7 +82,10 @@ fn trial(problem: &Problem, model: &Linear, starts: &[u32], steps: usize) -> Vec
             for (&node, &weight) in problem.outputs().iter().zip(&problem.node_weights) {
                 let at = node as usize * c;
                 let pairs = states.1[at..at + c].iter().zip(&truth[at..]);
-                for (sum, (a, b)) in squares.iter_mut().zip(pairs) {
+                for (k, (sum, (a, b))) in squares.iter_mut().zip(pairs).enumerate() {
+                    if archive.is_missing(t + lead + 1, at + k) {
+                        continue;
+                    }
                     *sum += f64::from(weight) * f64::from(a - b).powi(2);
                 }
             }

@@ -45,34 +45,41 @@ impl Bootstrap {
         })
     }
 
-    /// The mean of numbers of the times, draw by draw. The last block of a draw is cut short, so
-    /// that it has as many times as there are.
-    fn means<'a>(&'a self, all: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
-        let mut sums = vec![0.0];
+    /// The mean of numbers of the times but those that are `missing`, where they are 0, draw by
+    /// draw. The last block of a draw is cut short, so that it has as many times as there are.
+    fn means<'a>(&'a self, all: &'a [f64], missing: &'a [usize]) -> impl Iterator<Item = f64> + 'a {
+        let (mut sums, mut known) = (vec![0.0], vec![0_usize]);
         for k in 0..2 * self.n {
+            let is_missing = missing.binary_search(&(k % self.n)).is_ok();
             sums.push(sums[k] + all[k % self.n]);
+            known.push(known[k] + usize::from(!is_missing));
         }
         self.draws.iter().map(move |draw| {
             let mut left = self.n;
-            let mut total = 0.0;
+            let (mut total, mut count) = (0.0, 0);
             for &first in draw {
                 let length = self.length.min(left);
                 left -= length;
                 total += sums[first + length] - sums[first];
+                count += known[first + length] - known[first];
             }
-            total / self.n as f64
+            total / count as f64
         })
     }
 
     /// Interval of the mean of numbers of the times, or of what `of` makes of it; none where one is
     /// not finite.
-    pub(super) fn interval(&self, all: &[f64], of: fn(f64) -> f64) -> Option<[f64; 2]> {
-        percentiles(self.means(all).map(of).collect())
+    pub(super) fn interval(
+        &self,
+        (all, missing): (&[f64], &[usize]),
+        of: fn(f64) -> f64,
+    ) -> Option<[f64; 2]> {
+        percentiles(self.means(all, missing).map(of).collect())
     }
 
-    /// Interval of the root of the ratio of two means.
-    pub(super) fn ratio(&self, own: &[f64], theirs: &[f64]) -> Option<[f64; 2]> {
-        let pairs = self.means(own).zip(self.means(theirs));
+    /// Interval of the root of the ratio of two means of the same times.
+    pub(super) fn ratio(&self, [own, theirs]: [&[f64]; 2], missing: &[usize]) -> Option<[f64; 2]> {
+        let pairs = self.means(own, missing).zip(self.means(theirs, missing));
         percentiles(pairs.map(|(a, b)| (a / b).sqrt()).collect())
     }
 }
@@ -120,15 +127,16 @@ pub fn intervals(found: &Evaluation) -> Vec<Vec<Vec<Intervals>>> {
         };
         let own = &found.methods[method].series[lead][channel];
         let model = &found.methods[0].series[lead][channel];
-        let plain = |all: &[f64]| draws.interval(all, |x| x);
+        let missing = &own.missing[..];
+        let plain = |all: &[f64]| draws.interval((all, missing), |x| x);
         Intervals {
-            rmse: draws.interval(&own.squares, f64::sqrt),
+            rmse: draws.interval((&own.squares, missing), f64::sqrt),
             mae: plain(&own.absolute),
             bias: plain(&own.errors),
             acc: plain(&own.acc),
             crps: plain(&own.crps),
             ratio: draws
-                .ratio(&model.squares, &own.squares)
+                .ratio([&model.squares, &own.squares], missing)
                 .filter(|_| method > 0),
         }
     };
@@ -156,7 +164,7 @@ mod tests {
             assert_eq!(draws.length, (lead / 24.0_f64).ceil() as usize);
             let mut next = noise(n as u64);
             let all: Vec<f64> = (0..n).map(|_| next()).collect();
-            for (mean, draw) in draws.means(&all).zip(&draws.draws) {
+            for (mean, draw) in draws.means(&all, &[]).zip(&draws.draws) {
                 let days = draw.iter().flat_map(|&first| first..first + draws.length);
                 let days: Vec<usize> = days.take(n).map(|k| k % n).collect();
                 let plain = days.iter().map(|&k| all[k]).sum::<f64>() / n as f64;
@@ -186,7 +194,7 @@ mod tests {
                 };
                 (0..20).for_each(|_| _ = day());
                 let all: Vec<f64> = (0..n).map(|_| day()).collect();
-                let [low, high] = draws.interval(&all, |x| x).unwrap();
+                let [low, high] = draws.interval((&all, &[]), |x| x).unwrap();
                 width += (high - low) / 200.0;
                 inside += usize::from(low <= 0.0 && high >= 0.0);
             }

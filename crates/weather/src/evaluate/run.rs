@@ -114,6 +114,7 @@ pub fn evaluate(
             }
         }
     }
+    scorer.check(problem)?;
     let starts = starts.iter().map(|t| archive.times[*t as usize]);
     Ok(Some(scorer.finish(problem, starts.collect())))
 }
@@ -146,6 +147,8 @@ struct Scorer {
     weights: Vec<f64>,
     areas: Areas,
     maps: Vec<(f64, Vec<f64>, Vec<f64>)>,
+    /// Truths that are missing by scored channel, and how many there would be of each.
+    missing: (Vec<usize>, usize),
 }
 
 impl Scorer {
@@ -205,18 +208,19 @@ impl Scorer {
                 .collect(),
             places,
             maps: Vec::new(),
+            missing: (vec![0; n_channels], 0),
         })
     }
 
     /// One forecast by every method, scored at every lead.
     fn add(&mut self, problem: &Problem, (forecast, theirs): (&Rollout, &Forecasts), t: usize) {
-        self.areas.begin();
         let archive = &problem.archive;
         let first = || (archive.record(t - 1).to_vec(), archive.record(t).to_vec());
         let mut start = first();
         let models = self.ridges.as_ref().map_or(&[][..], Ridges::models);
         let mut rolled: Vec<Rolled> = models.iter().map(|_| first()).collect();
         for lead in 0..self.leads {
+            self.count(problem, t + lead + 1);
             let truth = archive.record(t + lead + 1);
             let members = 0..self.n_members;
             let states: Vec<&[f32]> = members.map(|m| forecast.state(m, lead)).collect();
@@ -255,7 +259,9 @@ impl Scorer {
             if self.maps.len() < self.leads {
                 let hours = (lead + 1) as f64 * archive.step_s as f64 / 3600.0;
                 let forecast = mean_of(states.iter().map(|state| restored(problem, state)));
-                self.maps.push((hours, restored(problem, truth), forecast));
+                let mut maps = (hours, restored(problem, truth), forecast);
+                blank(problem, t + lead + 1, &mut maps);
+                self.maps.push(maps);
             }
         }
     }
@@ -274,7 +280,12 @@ impl Scorer {
         let usual = self.climatology.as_ref();
         let usual = usual.map(|c| c.at(archive, t + lead + 1));
         for (k, &channel) in problem.targets_in_order().iter().enumerate() {
-            let (places, weights) = scored(problem, channel, &self.places, &self.weights);
+            let all = (&self.places[..], &self.weights[..]);
+            let (places, weights) = scored(problem, channel, t + lead + 1, all);
+            if places.is_empty() {
+                self.tallies[method][lead][k].leave_out(states.len());
+                continue;
+            }
             let rain = archive.channels[channel].is_rain();
             let pick = |state: &[f32]| -> Vec<f64> {
                 let at = |&place: &usize| problem.outputs()[place] as usize * n + channel;
@@ -300,7 +311,53 @@ impl Scorer {
         }
     }
 
-    fn finish(self, problem: &Problem, starts: Vec<Time>) -> Evaluation {
+    /// Counts truths that are missing at a time.
+    fn count(&mut self, problem: &Problem, time: usize) {
+        let n = problem.archive.channels.len();
+        self.missing.1 += self.places.len();
+        for (count, &channel) in self.missing.0.iter_mut().zip(problem.targets_in_order()) {
+            let node = |&place: &usize| problem.outputs()[place] as usize;
+            let nodes = self.places.iter().map(node);
+            let missing = nodes.filter(|node| problem.archive.is_missing(time, node * n + channel));
+            *count += missing.count();
+        }
+    }
+
+    /// What was left out of the scores, in words.
+    fn left_out(&self, problem: &Problem) -> Option<String> {
+        let channels = problem.target_channels();
+        let pairs = self.missing.0.iter().zip(channels);
+        let all = pairs.filter(|(n, _)| **n > 0).map(|(&n, channel)| {
+            let share = 100.0 * n as f64 / self.missing.1 as f64;
+            format!("{}: {share:.1} %", channel.label())
+        });
+        let all: Vec<String> = all.collect();
+        let said = format!(
+            "Values that are missing are not scored ({}).",
+            all.join(", ")
+        );
+        (!all.is_empty()).then_some(said)
+    }
+
+    /// Refuses channels without a known truth at some lead.
+    fn check(&self, problem: &Problem) -> Result<()> {
+        for (lead, tallies) in self.tallies[0].iter().enumerate() {
+            for (tally, channel) in tallies.iter().zip(problem.target_channels()) {
+                if tally.series().n_known() == 0 {
+                    let hours = (lead + 1) as f64 * problem.archive.step_s as f64 / 3600.0;
+                    return Err(Error::data(format!(
+                        "{} has no values {hours} h after any of the initial times: score other times, fewer leads, or \
+                         leave it out of ⟨variables⟩ when training",
+                        channel.label()
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, problem: &Problem, starts: Vec<Time>) -> Evaluation {
+        self.notes.extend(self.left_out(problem));
         let channels: Vec<Channel> = problem.target_channels().into_iter().cloned().collect();
         let score = |tallies: &Vec<Tally>| {
             let pairs = tallies.iter().zip(&channels);
@@ -346,6 +403,21 @@ impl Scorer {
     }
 }
 
+/// Blanks maps of truth and forecast where a channel has no values, and the truth where it is
+/// missing.
+fn blank(problem: &Problem, time: usize, maps: &mut (f64, Vec<f64>, Vec<f64>)) {
+    let (archive, n) = (&problem.archive, problem.archive.channels.len());
+    let (_, truth, forecast) = maps;
+    for (at, (truth, forecast)) in truth.iter_mut().zip(forecast).enumerate() {
+        let absent = archive.absent.get(at % n);
+        if absent.is_some_and(|all| all.get(at / n) == Some(&true)) {
+            (*truth, *forecast) = (f64::NAN, f64::NAN);
+        } else if archive.is_missing(time, at) {
+            *truth = f64::NAN;
+        }
+    }
+}
+
 /// The mean of fields.
 fn mean_of(fields: impl ExactSizeIterator<Item = Vec<f64>>) -> Vec<f64> {
     let share = 1.0 / fields.len() as f64;
@@ -359,20 +431,26 @@ fn mean_of(fields: impl ExactSizeIterator<Item = Vec<f64>>) -> Vec<f64> {
     mean
 }
 
-/// Places at which a channel is scored, and their weights: not where it has no values.
+/// Places at which a channel is scored at record `time`, and their weights: not where it has no
+/// values, nor where that one is missing.
 fn scored<'a>(
     problem: &Problem,
     channel: usize,
-    places: &'a [usize],
-    weights: &'a [f64],
+    time: usize,
+    (places, weights): (&'a [usize], &'a [f64]),
 ) -> (Cow<'a, [usize]>, Cow<'a, [f64]>) {
-    let absent = problem.archive.absent.get(channel);
-    let Some(absent) = absent.filter(|absent| !absent.is_empty()) else {
+    let archive = &problem.archive;
+    let absent = archive.absent.get(channel).filter(|all| !all.is_empty());
+    if absent.is_none() && archive.mask.is_none() {
         return (Cow::Borrowed(places), Cow::Borrowed(weights));
+    }
+    let is_known = |&(place, _): &(usize, f64)| {
+        let node = problem.outputs()[place] as usize;
+        let at = node * archive.channels.len() + channel;
+        absent.is_none_or(|all| !all[node]) && !archive.is_missing(time, at)
     };
-    let held = |&(place, _): &(usize, f64)| !absent[problem.outputs()[place] as usize];
     let pairs = places.iter().copied().zip(weights.iter().copied());
-    let (places, weights): (Vec<usize>, Vec<f64>) = pairs.filter(held).unzip();
+    let (places, weights): (Vec<usize>, Vec<f64>) = pairs.filter(is_known).unzip();
     let total: f64 = weights.iter().sum();
     let weights = weights.iter().map(|w| w / total.max(f64::MIN_POSITIVE));
     (Cow::Owned(places), Cow::Owned(weights.collect()))
@@ -383,6 +461,7 @@ pub(super) fn advance(problem: &Problem, model: &Linear, states: &mut Rolled, tr
     let mut next = vec![0.0; truth.len()];
     model.change(&states.0, &states.1, &mut next);
     next.iter_mut().zip(&states.1).for_each(|(d, x)| *d += x);
+    problem.archive.hold(&states.1, &mut next);
     force(problem, truth, &mut next);
     states.0 = std::mem::replace(&mut states.1, next);
 }

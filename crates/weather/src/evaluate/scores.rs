@@ -18,6 +18,21 @@ pub struct Series {
     pub crps: Vec<f64>,
     /// Σ w s² of an ensemble, s² being the variance of its members; empty of a single forecast.
     pub variances: Vec<f64>,
+    /// Numbers of those forecasts for which no truth is known, ascending: all of the above is 0
+    /// there, and means leave them out.
+    pub missing: Vec<usize>,
+}
+
+impl Series {
+    /// Forecasts with a truth.
+    pub fn n_known(&self) -> usize {
+        self.squares.len() - self.missing.len()
+    }
+
+    /// Whether a forecast has none.
+    pub fn is_missing(&self, number: usize) -> bool {
+        self.missing.binary_search(&number).is_ok()
+    }
 }
 
 /// Sums over forecasts, from which scores follow.
@@ -134,6 +149,19 @@ impl Tally {
         }
     }
 
+    /// Counts a forecast of `members` members of which no truth is known.
+    pub fn leave_out(&mut self, members: usize) {
+        let s = &mut self.series;
+        s.missing.push(s.squares.len());
+        for list in [&mut s.squares, &mut s.absolute, &mut s.errors, &mut s.acc] {
+            list.push(0.0);
+        }
+        s.crps.push(0.0);
+        if members > 1 {
+            s.variances.push(0.0);
+        }
+    }
+
     /// Adds an ensemble: the same of each member, scored by their mean, by CRPS = mean |xᵢ−o| −
     /// ½ mean |xᵢ−xⱼ| over all pairs, and by their spread.
     pub fn add_ensemble(
@@ -172,14 +200,15 @@ impl Tally {
     /// The scores; none without a forecast. `members` is the size of an ensemble.
     pub fn score(&self, rain: bool, members: usize) -> Option<Score> {
         let series = &self.series;
-        if series.squares.is_empty() {
+        if series.n_known() == 0 {
             return None;
         }
-        let n = series.squares.len() as f64;
+        let n = series.n_known() as f64;
         let mean = |(sum, n): (f64, f64)| (n > 0.0).then(|| sum / n);
         let over = |all: &[f64]| all.iter().sum::<f64>() / n;
-        let known = series.acc.iter().filter(|acc| acc.is_finite());
-        let acc = known.fold((0.0, 0.0), |(sum, n), acc| (sum + acc, n + 1.0));
+        let known = series.acc.iter().enumerate();
+        let known = known.filter(|(k, acc)| acc.is_finite() && !series.is_missing(*k));
+        let acc = known.fold((0.0, 0.0), |(sum, n), (_, acc)| (sum + acc, n + 1.0));
         let wider = (members as f64 + 1.0) / members as f64;
         let spread =
             (!series.variances.is_empty()).then(|| (over(&series.variances) * wider).sqrt());

@@ -17,11 +17,15 @@ pub struct Part {
 }
 
 impl Part {
-    /// Geometric mean over channels of the model's error over that of a method at a lead.
+    /// Geometric mean over channels of the model's error over that of a method at a lead; over those of
+    /// which a truth is known.
     pub fn ratio(&self, method: usize, lead: usize) -> f64 {
         let pairs = self.rmse[0][lead].iter().zip(&self.rmse[method][lead]);
-        let logs: f64 = pairs.map(|(own, theirs)| (own / theirs).ln()).sum();
-        (logs / self.rmse[0][lead].len() as f64).exp()
+        let known = pairs.filter(|(own, theirs)| !own.is_nan() || !theirs.is_nan());
+        let logs = known.fold((0.0, 0.0), |(sum, n), (own, theirs)| {
+            (sum + (own / theirs).ln(), n + 1.0)
+        });
+        (logs.0 / logs.1).exp()
     }
 }
 
@@ -32,12 +36,13 @@ pub fn seasons(found: &Evaluation) -> Vec<Part> {
         let own: Vec<usize> = (0..found.starts.len())
             .filter(|&k| of(k) == number)
             .collect();
-        let mean = |squares: &[f64]| {
-            let sum: f64 = own.iter().map(|&k| squares[k]).sum();
-            (sum / own.len() as f64).sqrt()
+        let mean = |s: &super::Series| {
+            let known = own.iter().filter(|k| !s.is_missing(**k));
+            let sum = known.fold((0.0, 0.0), |(sum, n), &k| (sum + s.squares[k], n + 1.0));
+            (sum.0 / sum.1).sqrt()
         };
         let methods = found.methods.iter().map(|method| {
-            let lead = |lead: &Vec<super::Series>| lead.iter().map(|s| mean(&s.squares)).collect();
+            let lead = |lead: &Vec<super::Series>| lead.iter().map(mean).collect();
             method.series.iter().map(lead).collect()
         });
         Part {

@@ -77,6 +77,7 @@ fn wave(n_times: usize) -> Archive {
         lon: (0..n_lon).map(|k| k as f64).collect(),
         channels: vec![channel],
         absent: Vec::new(),
+        mask: None,
         curved: None,
         statics: Vec::new(),
         values,
@@ -125,6 +126,7 @@ pub(crate) fn named(
         acc: vec![f64::NAN; n],
         crps: vec![0.0; n],
         variances: Vec::new(),
+        missing: Vec::new(),
         squares,
     };
     let methods = names.into_iter().zip(errors);

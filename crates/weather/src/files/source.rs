@@ -361,7 +361,11 @@ impl Array<'_> {
             Array::Hdf5(dataset, _) => dataset.read_numeric_as::<f64>().map_err(damaged),
             Array::Classic(..) | Array::Zarr(..) => {
                 let shape = self.shape();
-                self.slice(&vec![0; shape.len()], &shape)
+                let all = self.slice(&vec![0; shape.len()], &shape);
+                all.map_err(|error| match self {
+                    Array::Zarr(_, array) => error.context(format!("`{}`", array.name)),
+                    _ => error,
+                })
             }
         }
     }

@@ -32,13 +32,15 @@ impl Batch {
         self.states = states;
     }
 
+    /// The record of the archive that a window has at `offset`.
+    pub(super) fn time(&self, sample: usize, offset: usize) -> usize {
+        self.starts[sample] as usize + offset - 1
+    }
+
     /// Records of the windows where they lie: (record, sample).
     pub(super) fn records<'a>(&'a self, archive: &'a Archive) -> impl Iterator<Item = &'a [f32]> {
         let of = move |offset| {
-            let times = self
-                .starts
-                .iter()
-                .map(move |&start| start as usize + offset - 1);
+            let times = (0..self.starts.len()).map(move |sample| self.time(sample, offset));
             times.map(|time| archive.record(time))
         };
         (0..self.steps + 2).flat_map(of)

@@ -131,6 +131,9 @@ pub(super) fn beside_start(
                 let at = node as usize * archive.channels.len();
                 for (sums, &channel) in squares.iter_mut().zip(targets) {
                     let i = at + channel;
+                    if archive.is_missing(t + lead + 1, i) {
+                        continue;
+                    }
                     let square = |x: f32| f64::from(weight) * f64::from(x - truth[i]).powi(2);
                     sums.0 += square(own[i]);
                     sums.1 += square(start.1[i]);

@@ -188,7 +188,7 @@ impl Problem {
             Task::Precip(_) => vec![Some(0); statics.len()],
         };
         let saved = Normaliser::from_json(&from.normaliser)?;
-        let scales = Scales::Carried(saved, channels.clone());
+        let scales = (Scales::Carried(saved, channels.clone()), None);
         let mut problem = Self::build(archive, splits, task, architecture, weighting, scales)?;
         let network = Network::new(&problem.spec, Recompute::None)?;
         let (parameters, n_taken) = {
@@ -244,6 +244,7 @@ impl Problem {
             true => Scales::Saved(Normaliser::from_json(&from.normaliser)?),
             false => Scales::Fresh,
         };
+        let scales = (scales, None);
         Self::build(archive, splits, task, architecture, weighting, scales)
     }
 }

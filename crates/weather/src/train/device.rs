@@ -7,7 +7,7 @@ use super::plan::Settings;
 use super::problem::{LossKind, Problem};
 use super::used::Used;
 use crate::data::{FORCINGS, NEIGHBOURS};
-use fitzroy::Result;
+use fitzroy::{Error, Result};
 use fitzroy_device::gpu::work::{Accelerator, Command, List, Math, bytes_of};
 use fitzroy_device::nn::gpu::{NAMES, OnDevice, STATUS, Status, Update, status, text};
 use fitzroy_device::nn::{AdamW, Network};
@@ -64,6 +64,20 @@ pub fn kernel_text(problem: &Problem, network: &Network, math: Math) -> String {
 
 fn inside(problem: &Problem) -> usize {
     problem.node_weights.iter().filter(|w| **w != 0.0).count()
+}
+
+/// Refuses what the kernels do not know.
+///
+/// # Errors
+/// Values are missing that losses and scores leave out.
+pub(super) fn check(problem: &Problem) -> Result<()> {
+    match problem.archive.mask {
+        None => Ok(()),
+        Some(_) => Err(Error::device(
+            "⟨missing mask⟩: values that are left out of the loss are known on the CPU alone; use ⟨device cpu⟩, or \
+             ⟨missing fill⟩",
+        )),
+    }
 }
 
 /// Where the numbers of a problem lie, counted from the start of its memory.

@@ -200,7 +200,7 @@ impl Engine {
 
     /// Mean loss of forecasts of `steps` steps from windows, with the average of parameters where
     /// it is kept; and on the CPU the mean square error of each output channel at their last step,
-    /// in normalised units.
+    /// in normalised units, 0 where no truth is known.
     pub(super) fn validate(
         &mut self,
         problem: &Problem,
@@ -216,18 +216,21 @@ impl Engine {
                 let Cpu { pool, learner, .. } = &mut **cpu;
                 learner.predictor.embed(pool, parameters);
                 let (mut sum, mut count) = (0.0, 0.0);
-                let mut squares = vec![0.0; problem.targets_in_order().len()];
+                let mut squares = vec![(0.0, 0.0); problem.targets_in_order().len()];
                 let size = learner.predictor.batch_size();
                 in_batches(problem, (windows, steps), (size, fill), |batch, n| {
                     let loss = learner.forecast(problem, pool, parameters, batch, n, false);
                     let last = learner.predictor.state(steps + 1);
-                    add_squares(problem, last, batch.state(steps + 1), n, &mut squares);
+                    add_squares(problem, last, (batch, steps + 1), n, &mut squares);
                     sum += loss * n as f64;
                     count += n as f64;
                     Ok(())
                 })?;
-                squares.iter_mut().for_each(|s| *s /= count);
-                Ok((sum / count, squares))
+                let mean = |&(sum, missing): &(f64, f64)| match count > missing {
+                    true => sum / (count - missing),
+                    false => 0.0,
+                };
+                Ok((sum / count, squares.iter().map(mean).collect()))
             }
             Engine::Device(device) => {
                 if averaged {
@@ -247,17 +250,32 @@ impl Engine {
     }
 }
 
-/// Adds to each channel the mean square errors of the first `n` samples, weighted by area.
-fn add_squares(problem: &Problem, own: &[f32], truth: &[f32], n: usize, squares: &mut [f64]) {
+/// Adds to each channel the mean square errors of the first `n` samples at record `offset` of
+/// their windows, weighted by area, and the share of the area where the truth is missing.
+pub(super) fn add_squares(
+    problem: &Problem,
+    own: &[f32],
+    (batch, offset): (&Batch, usize),
+    n: usize,
+    squares: &mut [(f64, f64)],
+) {
     let (record, channels) = (problem.archive.record_len(), problem.archive.channels.len());
+    let truth = batch.state(offset);
     let weights = &problem.node_weights;
     let total: f64 = weights.iter().map(|&w| f64::from(w)).sum();
     for sample in 0..n {
+        let time = batch.time(sample, offset);
         for (&node, &weight) in problem.outputs().iter().zip(weights) {
-            let at = sample * record + node as usize * channels;
-            for (sum, channel) in squares.iter_mut().zip(problem.targets_in_order()) {
-                let error = f64::from(own[at + channel] - truth[at + channel]);
-                *sum += f64::from(weight) / total * error * error;
+            let at = node as usize * channels;
+            let weight = f64::from(weight) / total;
+            for (sums, channel) in squares.iter_mut().zip(problem.targets_in_order()) {
+                let i = sample * record + at + channel;
+                if problem.archive.is_missing(time, at + channel) {
+                    sums.1 += weight;
+                    continue;
+                }
+                let error = f64::from(own[i] - truth[i]);
+                sums.0 += weight * error * error;
             }
         }
     }

@@ -177,10 +177,12 @@ fn advance(
     let n_samples = now.len() / problem.archive.record_len();
     for k in 0..n_samples * n_outputs {
         let (sample, place) = (k / n_outputs, k % n_outputs);
-        let at = (sample * n_nodes + problem.outputs[place] as usize) * n_channels;
+        let held = problem.outputs[place] as usize * n_channels;
+        let at = sample * n_nodes * n_channels + held;
         for (number, &channel) in problem.targets.iter().enumerate() {
             let x = out.map_or(0.0, |out| out[k * n_targets + number]);
             next[at + channel] = match (problem.node_weights[place] == 0.0, truth) {
+                _ if problem.archive.is_held(held + channel) => now[at + channel],
                 (true, Some(truth)) => truth[at + channel],
                 (true, None) => now[at + channel],
                 _ if problem.is_forecast() => {
@@ -325,7 +327,8 @@ impl Learner {
                 Some(truth),
             );
             let slope = slopes.then(|| self.slopes[step + 2].as_mut_slice());
-            loss += step_loss(problem, predictor.state(step + 2), truth, count, slope);
+            let own = predictor.state(step + 2);
+            loss += step_loss(problem, own, (batch, step + 2), count, slope);
         }
         let steps = batch.steps as f64;
         if slopes {
@@ -361,10 +364,12 @@ impl Learner {
             let out = network.output_slope(workspace);
             for (k, out) in out.chunks_exact_mut(problem.targets.len()).enumerate() {
                 let (sample, place) = (k / problem.outputs.len(), k % problem.outputs.len());
-                let at = (sample * n_nodes + problem.outputs[place] as usize) * n_channels;
+                let held = problem.outputs[place] as usize * n_channels;
+                let at = sample * n_nodes * n_channels + held;
                 let inside = problem.node_weights[place] != 0.0;
                 for (&channel, out) in problem.targets.iter().zip(out) {
-                    let slope = if inside { later[0][at + channel] } else { 0.0 };
+                    let free = inside && !problem.archive.is_held(held + channel);
+                    let slope = if free { later[0][at + channel] } else { 0.0 };
                     *out = slope;
                     if problem.is_forecast() {
                         *out = slope * problem.normaliser.rest_sd[channel] as f32;
@@ -403,16 +408,18 @@ impl Learner {
     }
 }
 
-/// Loss of one predicted record, and its slope.
-fn step_loss(
+/// Loss of one predicted record, record `offset` of the windows of a batch, and its slope. What is
+/// missing counts for nothing.
+pub(super) fn step_loss(
     problem: &Problem,
     predicted: &[f32],
-    truth: &[f32],
+    (batch, offset): (&Batch, usize),
     count: usize,
     mut slope: Option<&mut [f32]>,
 ) -> f64 {
     let n_channels = problem.archive.channels.len();
-    let n_nodes = problem.archive.n_nodes();
+    let record = problem.archive.record_len();
+    let truth = batch.state(offset);
     let interior = problem.node_weights.iter().filter(|w| **w != 0.0).count();
     let share = 1.0 / (count * interior * problem.targets.len()) as f64;
     let heavy = match problem.task {
@@ -421,14 +428,18 @@ fn step_loss(
     };
     let mut total = 0.0;
     for sample in 0..count {
+        let time = batch.time(sample, offset);
         for (place, &node) in problem.outputs.iter().enumerate() {
             let node_weight = problem.node_weights[place];
             if node_weight == 0.0 {
                 continue;
             }
-            let at = (sample * n_nodes + node as usize) * n_channels;
+            let at = node as usize * n_channels;
             for (&channel, &weight) in problem.targets.iter().zip(&problem.channel_weights) {
-                let i = at + channel;
+                let i = sample * record + at + channel;
+                if problem.archive.is_missing(time, at + channel) {
+                    continue;
+                }
                 let mut weight = weight * node_weight;
                 let mut scale = 1.0;
                 match heavy {

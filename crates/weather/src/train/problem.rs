@@ -4,7 +4,9 @@ use super::carry::Provenance;
 use super::checkpoint::Checkpoint;
 use super::identity::{saved_architecture, saved_task};
 use super::scales::Scales;
-use crate::data::{Archive, Channel, FORCINGS, Normaliser, Split, Splits, statics, windows};
+use crate::data::{
+    Archive, Channel, Climatology, FORCINGS, Normaliser, Split, Splits, statics, windows,
+};
 use crate::graph::{Boxes, flat, grid_set, mesh, prune};
 use fitzroy::{Error, ErrorKind, Named, Result};
 use fitzroy_device::nn::{Input, Network, NodeSet, Recompute, Spec, Stage};
@@ -180,6 +182,7 @@ impl Problem {
         normaliser: Option<Normaliser>,
     ) -> Result<Self> {
         let scales = normaliser.map_or(Scales::Fresh, Scales::Saved);
+        let scales = (scales, None);
         Self::build(archive, splits, task, architecture, weighting, scales)
     }
 
@@ -189,12 +192,14 @@ impl Problem {
         task: Task,
         architecture: Architecture,
         weighting: Weighting,
-        scales: Scales,
+        (scales, usual): (Scales, Option<&Climatology>),
     ) -> Result<Self> {
         let checksum = archive.checksum(&(splits.train.start..splits.validation.end));
         let linear =
             architecture.baseline == Baseline::Linear && matches!(task, Task::Forecast { .. });
-        let normaliser = scales.settle(&mut archive, &splits, linear)?;
+        let usual = usual.filter(|usual| usual.len() == archive.record_len());
+        let usual = usual.map(Climatology::overall);
+        let normaliser = scales.settle(&mut archive, &splits, linear, usual)?;
         let n = archive.n_nodes();
         let targets: Vec<usize> = match task {
             Task::Forecast { .. } => (0..archive.channels.len()).collect(),
@@ -230,7 +235,7 @@ impl Problem {
         };
         let interior: Vec<f64> = outputs.iter().filter(|g| inside(g)).map(area).collect();
         let mean = interior.iter().sum::<f64>() / interior.len() as f64;
-        let node_weights = outputs
+        let node_weights: Vec<f32> = outputs
             .iter()
             .map(|g| match (&task, inside(g)) {
                 (_, false) => 0.0,
@@ -238,7 +243,13 @@ impl Problem {
                 _ => (area(g) / mean) as f32,
             })
             .collect();
-        let channel_weights = channel_weights(&archive.channels, &targets, &weighting)?;
+        let mut channel_weights = channel_weights(&archive.channels, &targets, &weighting)?;
+        // A loss is a mean over what is known: its sums miss the rest, by this share on average.
+        for (weight, &channel) in channel_weights.iter_mut().zip(&targets) {
+            let places = (&outputs[..], &node_weights[..]);
+            let share = archive.known_share(channel, places, &splits.train);
+            *weight = (f64::from(*weight) / share.max(f64::MIN_POSITIVE)) as f32;
+        }
         debug_assert!(outputs.iter().all(|&g| (g as usize) < n));
         let mut spec = built.spec;
         spec.out_channels = targets.len();
@@ -309,7 +320,7 @@ impl Problem {
             )));
         }
         let weighting = Weighting::default();
-        let scales = Scales::Saved(normaliser);
+        let scales = (Scales::Saved(normaliser), checkpoint.climatology.as_ref());
         let mut problem = Self::build(archive, splits, task, architecture, weighting, scales)?;
         let network = Network::new(&problem.spec, Recompute::None)?;
         checkpoint.agree(&problem.identity(), network.n_parameters())?;

@@ -16,16 +16,19 @@ pub(super) enum Scales {
 }
 
 impl Scales {
-    /// Normalises an archive; with `linear` forecasts go on from a linear model.
+    /// Normalises an archive; with `linear` forecasts go on from a linear model. `usual` is the
+    /// average state of a training, where it is known.
     pub(super) fn settle(
         self,
         archive: &mut Archive,
         splits: &Splits,
         linear: bool,
+        usual: Option<&[f32]>,
     ) -> Result<Normaliser> {
         let (saved, from) = match self {
             Scales::Saved(normaliser) => {
                 normaliser.apply(archive);
+                archive.adopt(&normaliser.absent, usual);
                 return Ok(normaliser);
             }
             Scales::Carried(saved, from) => (Some(saved), from),
@@ -37,6 +40,7 @@ impl Scales {
             normaliser.take_over(saved, &from);
         }
         normaliser.apply(archive);
+        archive.adopt(&normaliser.absent, usual);
         let complete = saved.is_some() && from.iter().all(Option::is_some);
         if linear && !complete {
             normaliser.go_on_linearly(archive, &splits.train, &splits.validation);

@@ -8,6 +8,8 @@ use fitzroy_device::nn::Recompute;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+mod masked;
+
 /// Two waves that move east over a small grid; learnable, and different at every point.
 pub(crate) fn archive(n_times: usize) -> Archive {
     let lat: Vec<f64> = (0..9).map(|k| 40.0 + k as f64).collect();
@@ -39,6 +41,7 @@ pub(crate) fn archive(n_times: usize) -> Archive {
             channel("precipitation", None),
         ],
         absent: Vec::new(),
+        mask: None,
         curved: None,
         statics: Vec::new(),
         values,

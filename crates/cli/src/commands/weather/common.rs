@@ -133,8 +133,9 @@ pub(super) struct Data {
     /// A table of further names of variables and axes, and of units, as docs/weather.md has it
     #[arg(long, value_name = "FILE.toml")]
     names: Option<PathBuf>,
-    /// What is done about missing values: refuse; leave-out: times that have any; fill, between the
-    /// times around [default: refuse, or as in the training of the checkpoint]
+    /// What is done about missing values: refuse; mask: leave them out of losses and scores;
+    /// leave-out: times that have any; fill, between the times around [default: refuse, or as in
+    /// the training of the checkpoint]
     #[arg(long, value_name = "POLICY", value_parser = named::<Missing>())]
     missing: Option<Missing>,
     /// A part of the grid alone: south, north, west and east, degrees; 350 to 20 lies on both sides
