@@ -68,6 +68,7 @@ fn compare(folder: &Path) -> Result<(), String> {
                 Some("fill") => Missing::Fill,
                 _ => Missing::Refuse,
             },
+            ..Reading::default()
         },
     };
     let read = Archive::read(&files, &chosen, None).map_err(|error| error.to_string())?;

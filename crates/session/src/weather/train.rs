@@ -7,7 +7,9 @@ use crate::face::{Face, Note};
 use crate::folder::{Folder, Lock};
 use fitzroy::Result;
 use fitzroy::report::json_number;
-use fitzroy_weather::data::{Archive, Asked, Chosen, Contents, Reading, SplitBy, Splits};
+use fitzroy_weather::data::{
+    Accumulation, Archive, Asked, Chosen, Contents, Reading, SplitBy, Splits,
+};
 use fitzroy_weather::train::{
     BesideStart, Caller, Carried, Ended, Event, Found, Outcome, Plan, Problem, Rates, Settings,
     Target, Task, Wanted, Weighting, find, find_best, find_rate, plan, resumed, train_on,
@@ -154,7 +156,16 @@ impl Request {
                 None,
             ),
         };
-        problem.provenance.reading = chosen.reading.to_json();
+        // What was found once holds for data that are too short to tell.
+        let accumulation = match contents.accumulated {
+            true => Accumulation::Total,
+            false => chosen.reading.accumulation,
+        };
+        let reading = Reading {
+            accumulation,
+            ..chosen.reading
+        };
+        problem.provenance.reading = reading.to_json();
         Ok((problem, contents, carried))
     }
 }

@@ -1,5 +1,6 @@
 //! All records of all files in memory: time by time, node by node, channel by channel.
 
+use super::accumulated::Accumulation;
 use super::check::{Spread, is_number};
 use super::contents::Contents;
 use super::mask::Mask;
@@ -68,6 +69,8 @@ pub struct Reading {
     pub missing: Missing,
     /// A part of the grid; none for all of it.
     pub region: Option<Region>,
+    /// What the numbers of rain are.
+    pub accumulation: Accumulation,
 }
 
 /// A region's data.
@@ -197,7 +200,7 @@ impl Archive {
         Self::read_at_least(RECORDS_MIN, paths, chosen, memory_bytes)
     }
 
-    /// The same, of as few as `least` times.
+    /// The same, of as few as `least` times; a forecast has fewer than an archive needs.
     pub(super) fn read_at_least(
         least: usize,
         paths: &[PathBuf],
@@ -234,10 +237,14 @@ impl Archive {
             ));
         }
         archive.fill(&parts, &merged)?;
+        let forecast = least < RECORDS_MIN;
+        let changes = archive.take_changes(chosen.reading.accumulation, forecast);
+        check_number(&archive.times, least)?;
         let mended = archive.mend(chosen.reading.missing)?;
         archive.step_s = usual_step(&archive.times);
         let mut contents = Contents::new(&parts, &merged);
-        contents.notes.extend(mended);
+        contents.accumulated = changes.is_some();
+        contents.notes.extend(changes.into_iter().chain(mended));
         contents.add(&archive.spreads(&parts, &merged)?);
         contents.check(&parts.all[0].path)?;
         archive.read_statics(&parts, &merged, &mut contents)?;

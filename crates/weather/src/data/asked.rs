@@ -1,5 +1,6 @@
 //! How files are read: what is asked for, and what a checkpoint remembers of a training.
 
+use super::accumulated::Accumulation;
 use super::archive::Reading;
 use super::missing::Missing;
 use super::names::Names;
@@ -16,6 +17,8 @@ pub struct Asked {
     pub missing: Option<Missing>,
     /// A part of the grid.
     pub region: Option<Region>,
+    /// What the numbers of rain are.
+    pub accumulation: Option<Accumulation>,
 }
 
 impl Asked {
@@ -25,6 +28,7 @@ impl Asked {
             names: self.names.clone().unwrap_or(saved.names),
             missing: self.missing.unwrap_or(saved.missing),
             region: self.region.or(saved.region),
+            accumulation: self.accumulation.unwrap_or(saved.accumulation),
         }
     }
 }
@@ -33,7 +37,13 @@ impl Reading {
     /// As JSON.
     pub fn to_json(&self) -> Value {
         let region = self.region.map(|r| [r.south, r.north, r.west, r.east]);
-        json!({"names": self.names.added(), "missing": self.missing.setting(), "region": region})
+        let mut all = json!({
+            "names": self.names.added(), "missing": self.missing.setting(), "region": region,
+        });
+        if self.accumulation != Accumulation::default() {
+            all["accumulation"] = self.accumulation.setting().into();
+        }
+        all
     }
 
     /// From JSON; what is missing there is as if nothing had been said.
@@ -52,12 +62,15 @@ impl Reading {
         })();
         let missing = value["missing"].as_str().unwrap_or_default();
         let known = Missing::NAMES.iter().find(|(name, _)| *name == missing);
+        let kind = value["accumulation"].as_str().unwrap_or_default();
+        let kind = Accumulation::NAMES.iter().find(|(name, _)| *name == kind);
         let names = value["names"].as_str().unwrap_or_default();
         Ok(Reading {
             names: Names::with_text(names.to_string())
                 .map_err(|e: Error| e.context("the checkpoint's table of names"))?,
             missing: known.map_or(Missing::default(), |(_, missing)| *missing),
             region,
+            accumulation: kind.map_or(Accumulation::default(), |(_, kind)| *kind),
         })
     }
 }
@@ -81,11 +94,13 @@ mod tests {
             names: Names::with_text(text.into()).unwrap(),
             missing: Missing::LeaveOut,
             region,
+            accumulation: Accumulation::Total,
         };
         let text = reading.to_json().to_string();
         let again = Reading::from_json(&serde_json::from_str(&text).unwrap()).unwrap();
         assert_eq!(again.names, reading.names);
         assert_eq!((again.missing, again.region), (Missing::LeaveOut, region));
+        assert_eq!(again.accumulation, Accumulation::Total);
         let old = Reading::from_json(&Value::Null).unwrap();
         assert_eq!(old.names, Names::default());
         assert_eq!((old.missing, old.region), (Missing::Refuse, None));

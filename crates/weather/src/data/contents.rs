@@ -20,6 +20,8 @@ pub struct Contents {
     pub statics: Vec<String>,
     /// What was read otherwise than it stands in the file, and what looks odd.
     pub notes: Vec<String>,
+    /// Whether rain was a total, of which the changes were taken.
+    pub accumulated: bool,
 }
 
 impl Contents {
@@ -51,6 +53,7 @@ impl Contents {
             unused,
             statics: Vec::new(),
             notes,
+            accumulated: false,
         }
     }
 

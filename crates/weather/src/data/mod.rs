@@ -1,5 +1,6 @@
 //! Data of a region: what is read, how it is split, normalised, and cut into windows.
 
+mod accumulated;
 mod archive;
 mod asked;
 mod check;
@@ -20,6 +21,7 @@ mod split;
 mod times;
 mod units;
 
+pub use accumulated::Accumulation;
 pub use archive::{Archive, Channel, Chosen, Reading};
 pub use asked::Asked;
 pub use check::Spread;

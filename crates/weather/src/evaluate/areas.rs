@@ -103,6 +103,8 @@ impl Areas {
             Part {
                 name,
                 count: held.iter().filter(|held| **held).count(),
+                intervals: Vec::new(),
+                ratios: Vec::new(),
                 rmse: methods
                     .map(|(s, n): (&Vec<_>, &Vec<_>)| roots(s, n))
                     .collect(),

@@ -24,10 +24,9 @@ pub(super) struct Bootstrap {
 }
 
 impl Bootstrap {
-    /// For forecasts of `lead_hours`; none where there are too few times.
-    pub(super) fn new(found: &Evaluation, lead_hours: f64) -> Option<Self> {
-        let n = found.n_starts;
-        let apart = found.span_hours() / (n.max(2) - 1) as f64;
+    /// For forecasts of `lead_hours` from `n` of the initial times; none where these are too few.
+    pub(super) fn new(found: &Evaluation, n: usize, lead_hours: f64) -> Option<Self> {
+        let apart = found.span_hours() / (found.n_starts.max(2) - 1) as f64;
         let length = (lead_hours.max(BLOCK_HOURS) / apart).ceil().max(1.0) as usize;
         if !(n as f64 / length as f64 >= BLOCKS_MIN) {
             return None;
@@ -84,6 +83,22 @@ impl Bootstrap {
     }
 }
 
+impl Bootstrap {
+    /// Interval of the geometric mean over channels of roots of ratios of two means, whose times
+    /// that are missing stand behind them.
+    pub(super) fn mean_ratio(&self, pairs: &[([Vec<f64>; 2], Vec<usize>)]) -> Option<[f64; 2]> {
+        let mut logs = vec![0.0; DRAWS];
+        for ([own, theirs], missing) in pairs {
+            let means = self.means(own, missing).zip(self.means(theirs, missing));
+            for (log, (own, theirs)) in logs.iter_mut().zip(means) {
+                *log += 0.5 * (own / theirs).ln();
+            }
+        }
+        let n = pairs.len() as f64;
+        percentiles(logs.into_iter().map(|log| (log / n).exp()).collect())
+    }
+}
+
 /// The 2.5th and the 97.5th percentile.
 fn percentiles(mut all: Vec<f64>) -> Option<[f64; 2]> {
     if all.iter().any(|x| !x.is_finite()) {
@@ -119,7 +134,7 @@ pub struct Intervals {
 pub fn intervals(found: &Evaluation) -> Vec<Vec<Vec<Intervals>>> {
     let leads = found.methods[0].series.len();
     let draws: Vec<Option<Bootstrap>> = (0..leads)
-        .map(|lead| Bootstrap::new(found, (lead + 1) as f64 * found.step_hours))
+        .map(|lead| Bootstrap::new(found, found.n_starts, (lead + 1) as f64 * found.step_hours))
         .collect();
     let one = |method: usize, lead: usize, channel: usize| {
         let Some(draws) = &draws[lead] else {
@@ -160,7 +175,7 @@ mod tests {
     #[test]
     fn means_of_draws_are_those_of_plain_loops() {
         for (n, lead) in [(60, 24.0), (50, 72.0), (43, 150.0)] {
-            let draws = Bootstrap::new(&days(n), lead).unwrap();
+            let draws = Bootstrap::new(&days(n), n, lead).unwrap();
             assert_eq!(draws.length, (lead / 24.0_f64).ceil() as usize);
             let mut next = noise(n as u64);
             let all: Vec<f64> = (0..n).map(|_| next()).collect();
@@ -172,7 +187,7 @@ mod tests {
                 assert!((mean - plain).abs() < 1e-12);
             }
         }
-        assert!(Bootstrap::new(&days(30), 24.0 * 6.0).is_none());
+        assert!(Bootstrap::new(&days(30), 30, 24.0 * 6.0).is_none());
     }
 
     /// Of independent times the interval of a mean is 1.96 standard errors either way (within what
@@ -182,7 +197,8 @@ mod tests {
     fn intervals_are_as_wide_as_chance() {
         let n = 200;
         let held = |memory: f64| -> (f64, usize) {
-            let draws = Bootstrap::new(&days(n), if memory > 0.0 { 120.0 } else { 24.0 }).unwrap();
+            let draws =
+                Bootstrap::new(&days(n), n, if memory > 0.0 { 120.0 } else { 24.0 }).unwrap();
             let (mut width, mut inside) = (0.0, 0);
             for seed in 0..200 {
                 let mut next = noise(seed + 7);

@@ -82,15 +82,19 @@ fn standings(evaluation: &Evaluation, intervals: &[Vec<Vec<Intervals>>]) -> Valu
 fn by_part(evaluation: &Evaluation, parts: &[Part], (what, of): (&str, &str)) -> Value {
     let mut entries = Vec::new();
     for part in parts {
-        for (method, leads) in evaluation.methods.iter().zip(&part.rmse) {
+        for (m, (method, leads)) in evaluation.methods.iter().zip(&part.rmse).enumerate() {
             for (lead, errors) in leads.iter().enumerate() {
-                for (channel, rmse) in evaluation.channels.iter().zip(errors) {
-                    entries.push(json!({
+                for (k, (channel, rmse)) in evaluation.channels.iter().zip(errors).enumerate() {
+                    let mut entry = json!({
                         what: part.name, of: part.count,
                         "method": method.method, "variable": channel.variable,
                         "level_hpa": channel.level,
                         "lead_hours": (lead + 1) as f64 * evaluation.step_hours, "rmse": rmse,
-                    }));
+                    });
+                    if let Some(intervals) = part.intervals.get(m) {
+                        entry["rmse_interval"] = json!(intervals[lead][k]);
+                    }
+                    entries.push(entry);
                 }
             }
         }

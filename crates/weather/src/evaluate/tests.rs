@@ -577,3 +577,29 @@ fn seasons_are_those_of_initial_times() {
     assert!((all[1].rmse[0][0][0] - plain.sqrt()).abs() < 1e-12);
     assert_eq!(all[1].ratio(1, 0), 1.0);
 }
+
+/// Intervals of a season are those of an evaluation of its initial times alone.
+#[test]
+fn intervals_of_seasons_are_those_of_their_times() {
+    let mut next = noise(3);
+    let all: Vec<[f64; 2]> = (0..150).map(|_| [next() + 0.1, next() + 0.2]).collect();
+    let part = |range: std::ops::Range<usize>| {
+        let of = |m: usize| vec![all[range.clone()].iter().map(|e| e[m]).collect()];
+        found(24.0, [of(0), of(1)])
+    };
+    let seasons = seasons(&part(0..150));
+    for (season, range) in seasons.iter().zip([0..59, 59..150]) {
+        let alone = intervals(&part(range));
+        for (method, alone) in alone.iter().enumerate() {
+            assert!(season.intervals[method][0][0].is_some());
+            assert_eq!(season.intervals[method][0][0], alone[0][0].rmse);
+            // Of one channel the mean of ratios is the ratio.
+            let apart = match (season.ratio_interval(method, 0), alone[0][0].ratio) {
+                (Some(a), Some(b)) => (a[0] - b[0]).abs() + (a[1] - b[1]).abs(),
+                (None, None) => 0.0,
+                (a, b) => unreachable!("{a:?} {b:?}"),
+            };
+            assert!(apart < 1e-12 && (method == 0) == alone[0][0].ratio.is_none());
+        }
+    }
+}

@@ -116,7 +116,11 @@ pub(super) fn by_part(found: &Evaluation, parts: &[Part], what: [&str; 2]) -> Op
             let mut row: Vec<Cell> = vec![name.into(), count(part.count).into(), hours.into()];
             row.extend((1..found.methods.len()).map(|m| {
                 let ratio = part.ratio(m, lead);
-                let cell = Cell::from(format!("{ratio:.3}"));
+                let interval = part.ratio_interval(m, lead);
+                let interval = interval.map_or(String::new(), |[low, high]| {
+                    format!(" ({low:.3}–{high:.3})")
+                });
+                let cell = Cell::from(format!("{ratio:.3}{interval}"));
                 if ratio < 1.0 {
                     cell
                 } else {

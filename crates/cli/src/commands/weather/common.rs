@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use fitzroy::Result;
 use fitzroy_device::choice::{Choice, MemoryCap};
 use fitzroy_session::weather::device::{Precision, Taken, Work, gpu, require_cpu};
-use fitzroy_weather::data::{Asked, Missing, Names};
+use fitzroy_weather::data::{Accumulation, Asked, Missing, Names};
 use fitzroy_weather::files::Region;
 use std::path::PathBuf;
 
@@ -142,6 +142,11 @@ pub(super) struct Data {
     /// of Greenwich
     #[arg(long, value_name = "S,N,W,E", value_parser = region, allow_hyphen_values = true)]
     region: Option<Region>,
+    /// What the numbers of precipitation are: step: of each step; total: added up since the start,
+    /// or since they last fell; auto: a total if they never fall [default: auto, or as in the
+    /// training of the checkpoint]
+    #[arg(long, value_name = "KIND", value_parser = named::<Accumulation>())]
+    accumulation: Option<Accumulation>,
 }
 
 /// A region as people write it.
@@ -169,6 +174,7 @@ impl Data {
             names: names.map(|path| Names::with_file(path)).transpose()?,
             missing: self.missing,
             region: self.region,
+            accumulation: self.accumulation,
         })
     }
 }
