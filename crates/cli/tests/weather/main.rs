@@ -152,6 +152,27 @@ fn synthetic_data_become_a_scored_forecast() {
             &["--num-steps", "3", "--output", "forecast.nc"],
         ))
         .ends_with(0);
+    let maps = ["--visualizations", "--channels", "U,precipitation"];
+    let drawn = [&maps[..], &["--num-steps", "8", "--output", "maps.nc"]].concat();
+    let said = scratch.fitzroy(&predict("a.nc", "run", "2000-01-09", &drawn));
+    said.ends_with(0).says(&[
+        "wrote maps.nc",
+        "wrote maps-maps.png",
+        "wrote maps-maps.svg",
+    ]);
+    let picture = fs::read_to_string(scratch.0.join("maps-maps.svg")).expect("a figure");
+    for label in [
+        "U 850 hPa: start",
+        "U 850 hPa: 12 h",
+        "30 h",
+        "precipitation: 48 h",
+    ] {
+        assert!(picture.contains(label), "{label}");
+    }
+    assert!(!picture.contains("TEM") && !scratch.0.join("forecast-maps.png").exists());
+    fs::remove_file(scratch.0.join("maps.nc")).expect("it is there");
+    let said = scratch.fitzroy(&predict("a.nc", "run", "2000-01-09", &drawn));
+    said.ends_with(2).complains(&["maps-maps.png exists"]);
     // What was written can be read as data again, and holds three times: too few to train on.
     let said = scratch.fitzroy(&["weather", "train", "--data", "forecast.nc", "--dry-run"]);
     said.ends_with(2).complains(&["3 records are too few"]);

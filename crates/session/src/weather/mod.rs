@@ -4,6 +4,7 @@
 
 pub mod device;
 mod evaluate;
+mod maps;
 mod members;
 pub mod pages;
 mod predict;

@@ -1,6 +1,7 @@
 //! A forecast as a file.
 
 use super::device::{Taken, target, tell_notes};
+use super::maps::Maps;
 use super::{find_members, read_for};
 use crate::face::Face;
 use fitzroy::{Error, ErrorKind, Result};
@@ -27,6 +28,10 @@ pub struct Forecasting<'a> {
     pub n_steps: usize,
     /// The file to write, which must not be there.
     pub output: &'a Path,
+    /// Whether maps are written beside it.
+    pub pictures: bool,
+    /// Variables or channels that are drawn; the first six where none is named.
+    pub channels: &'a [String],
     /// Threads.
     pub threads: usize,
     /// The GPU that forecasts; none for this processor.
@@ -39,6 +44,8 @@ pub struct Forecast {
     pub start: Time,
     /// Times of the forecast.
     pub times: Vec<Time>,
+    /// Maps of it.
+    pub pictures: Vec<PathBuf>,
     /// The checkpoints that made it.
     pub checkpoints: Vec<PathBuf>,
     /// What it was computed on: `cpu`, or the GPU and its precision.
@@ -91,6 +98,10 @@ impl Forecasting<'_> {
                     .into(),
             );
         }
+        let maps = match self.pictures {
+            true => Some(Maps::new(&problem, self.channels, self.output)?),
+            false => None,
+        };
         let (made, device) = self.forecasts(&problem, &members, t, face)?;
         let states = joined(made);
         let times = (1..=self.n_steps).map(|k| Time(start.0 + k as i64 * step_s));
@@ -114,7 +125,13 @@ impl Forecasting<'_> {
             attributes.to_vec(),
             (&times, &states),
         )?;
+        let means: Vec<&[f64]> = states.iter().map(|state| &state.mean[..]).collect();
+        let pictures = match maps {
+            Some(maps) => maps.write(&problem, t, &means)?,
+            None => Vec::new(),
+        };
         Ok(Forecast {
+            pictures,
             start,
             times,
             device,

@@ -43,12 +43,12 @@ pub struct Evaluation {
     /// Hours of each lead of the maps, with truth and forecast of all channels (node, channel),
     /// in the channels' units, from the first initial time.
     pub maps: Vec<(f64, Vec<f64>, Vec<f64>)>,
-    /// Latitudes of the maps; numbers of rows where the grid is curved.
+    /// Latitudes of the maps; those of all points where the grid is curved.
     pub lat: Vec<f64>,
-    /// Longitudes of the maps; numbers of columns where the grid is curved.
+    /// Longitudes of the maps, likewise.
     pub lon: Vec<f64>,
-    /// Whether the grid is a projected or curvilinear one.
-    pub curved: bool,
+    /// Rows and columns of a projected or curvilinear grid.
+    pub curved: Option<(usize, usize)>,
     /// Channels of the maps, scored or not.
     pub n_channels: usize,
     /// Penalty of the ridge regression at each lead; empty where it was not fitted.

@@ -377,11 +377,6 @@ impl Scorer {
         let ridges = self.ridges.as_ref();
         let penalties = (0..self.leads).filter_map(|lead| Some(ridges?.penalty(lead)));
         let archive = &problem.archive;
-        let count = |n: usize| (0..n).map(|k| k as f64).collect();
-        let (lat, lon) = match archive.curved {
-            None => (archive.lat.clone(), archive.lon.clone()),
-            Some((rows, columns)) => (count(rows), count(columns)),
-        };
         Evaluation {
             methods: methods.collect(),
             penalties: penalties.collect(),
@@ -394,9 +389,9 @@ impl Scorer {
             n_members: self.n_members,
             areas: self.areas.finish(),
             maps: self.maps,
-            lat,
-            lon,
-            curved: problem.archive.curved.is_some(),
+            lat: archive.lat.clone(),
+            lon: archive.lon.clone(),
+            curved: archive.curved,
             n_channels: problem.archive.channels.len(),
             places: problem.targets_in_order().to_vec(),
         }

@@ -147,7 +147,7 @@ pub(crate) fn named(
         maps: Vec::new(),
         lat: Vec::new(),
         lon: Vec::new(),
-        curved: false,
+        curved: None,
         n_channels: 1,
         penalties: Vec::new(),
         notes: Vec::new(),

@@ -26,7 +26,7 @@ fn signed(bytes: &mut impl Iterator<Item = u8>) -> Option<i64> {
 }
 
 /// The coastlines of the Earth: longitudes from -180 to 180 and latitudes.
-fn coastlines() -> Vec<Vec<[f64; 2]>> {
+pub(super) fn coastlines() -> Vec<Vec<[f64; 2]>> {
     let mut bytes = COASTLINE.iter().copied();
     let mut lines = Vec::new();
     while let Some(n) = number(&mut bytes) {

@@ -1,13 +1,13 @@
 //! The page of scores: does the model beat what costs nothing, where, and how does it look.
 
-use super::coast::coast;
 use super::ensemble::{spread, spread_figure};
+use super::ground::Ground;
 use super::tables::{advantages, by_part, rain, scores, standings};
 use crate::data::Channel;
 use crate::evaluate::{Evaluation, asked, seasons};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_report::draw::{Scene, Stroke};
-use fitzroy_report::figure::{Chart, Heat, Layer, Style, charts, count, heat_figure, tint_of};
+use fitzroy_report::figure::{Chart, Layer, Style, charts, count, heat_figure, tint_of};
 use fitzroy_report::page::{Block, Card, Page, Section, State, Verdict};
 
 /// Channels of a figure of maps; more make further figures.
@@ -121,23 +121,13 @@ fn at_hours(found: &Evaluation) -> Option<&(f64, Vec<f64>, Vec<f64>)> {
     wanted.or(found.maps.last())
 }
 
-/// The coast on maps of latitudes and longitudes; none on those of rows and columns.
-fn coast_of(found: &Evaluation) -> Vec<Vec<[f64; 2]>> {
-    let ends = |places: &[f64]| Some([*places.first()?, *places.last()?]);
-    let both = ends(&found.lon).zip(ends(&found.lat));
-    match both.filter(|_| !found.curved) {
-        Some((lon, lat)) => coast(lon, lat),
-        None => Vec::new(),
-    }
-}
-
 fn maps_figure(found: &Evaluation, channels: &[usize], style: &Style) -> Option<Scene> {
     let (hours, truth, forecast) = at_hours(found)?;
     let n = found.n_channels;
     let field = |state: &[f64], channel: usize| -> Vec<f64> {
         state.iter().skip(channel).step_by(n).copied().collect()
     };
-    let lines = coast_of(found);
+    let ground = Ground::new(&found.lat, &found.lon, found.curved);
     let mut fields = Vec::new();
     for &number in channels {
         let (channel, at) = (&found.channels[number], found.places[number]);
@@ -152,19 +142,8 @@ fn maps_figure(found: &Evaluation, channels: &[usize], style: &Style) -> Option<
             ("forecast", forecast, tint),
             ("forecast − truth", difference, apart),
         ] {
-            fields.push(Heat {
-                title: format!("{}: {what}", channel.label()),
-                units: channel.units.clone(),
-                x: found.lon.clone(),
-                y: found.lat.clone(),
-                names: match found.curved {
-                    false => ["longitude (°E)".into(), "latitude (°N)".into()],
-                    true => ["column of the grid".into(), "row of the grid".into()],
-                },
-                values,
-                tint,
-                lines: lines.clone(),
-            });
+            let title = format!("{}: {what}", channel.label());
+            fields.push(ground.map(title, &channel.units, values, tint));
         }
     }
     let title = format!("Truth, forecast and difference {hours} h ahead");

@@ -41,6 +41,17 @@ pub(crate) struct PredictArgs {
     /// Accepted for old job files: the scales lie in the checkpoint
     #[arg(long, value_name = "FILE", hide = true)]
     normalizer: Option<PathBuf>,
+    /// Draw maps of the start and of three steps beside the file: forecast-maps.png and .svg
+    #[arg(long)]
+    visualizations: bool,
+    /// Variables or channels to draw, as TEM or "TEM 850", or all [default: the first six channels]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        requires = "visualizations"
+    )]
+    channels: Vec<String>,
     /// The file to write
     #[arg(long, visible_alias = "out", value_name = "FILE.nc")]
     output: PathBuf,
@@ -65,6 +76,8 @@ impl PredictArgs {
             target: date("--target-time", &self.target_time)?,
             n_steps: self.num_steps,
             output: &self.output,
+            pictures: self.visualizations,
+            channels: &self.channels,
             threads: self.machine.host_threads()?,
             gpu: self.machine.gpu_of_forecasts()?,
         };
@@ -93,11 +106,15 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Outcome> {
             "file": file, "initial_time": start, "steps": steps, "last_time": last,
             "checkpoint": shown(&made.checkpoints[0]), "device": made.device,
             "checkpoints": made.checkpoints.iter().map(shown).collect::<Vec<String>>(),
+            "maps": made.pictures.iter().map(shown).collect::<Vec<String>>(),
         }));
     } else {
         terminal::out(format_args!(
             "wrote {file}: {steps} steps from {start} to {last}"
         ));
+        for picture in &made.pictures {
+            terminal::out(format_args!("wrote {}", picture.display()));
+        }
     }
     Ok(Outcome::Done)
 }
