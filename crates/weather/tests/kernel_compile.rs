@@ -12,7 +12,7 @@ use fitzroy_device::gpu::Program;
 use fitzroy_device::gpu::text::for_device;
 use fitzroy_device::gpu::work::Math;
 use fitzroy_device::nn::{Network, Recompute};
-use fitzroy_weather::data::{Archive, Channel, SplitBy, Splits};
+use fitzroy_weather::data::{Archive, Channel, Mask, SplitBy, Splits};
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{
     Architecture, Baseline, GraphKind, Problem, Task, Weighting, kernel_names, kernel_text,
@@ -39,7 +39,8 @@ fn problem(baseline: Baseline) -> Problem {
         lat,
         channels: vec![channel("TEM"), channel("U"), channel("V")],
         absent: Vec::new(),
-        mask: None,
+        // Kernels of momentum are those that know missing values, too.
+        mask: (baseline == Baseline::Momentum).then(|| Mask::new(n_times as usize * 108)),
         curved: None,
         statics: Vec::new(),
         values: (0..n_times * 108).map(|k| (k * 37 % 101) as f32).collect(),

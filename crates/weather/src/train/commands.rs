@@ -144,6 +144,7 @@ impl Writer<'_> {
             self.outputs(),
             batch,
             steps,
+            self.fixed(Fixed::Held),
         ];
         self.launch("forecast", LOSSES, &words);
         let place = if learns {
@@ -172,6 +173,7 @@ impl Writer<'_> {
                 self.fixed(Fixed::NodeWeights),
                 self.fixed(Fixed::RestSd),
                 self.outputs(),
+                self.fixed(Fixed::Held),
             ];
             self.launch("forecast_back", teams(self.outputs()), &words);
             if step > 0 {

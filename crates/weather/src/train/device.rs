@@ -3,11 +3,12 @@
 use super::batch::Batch;
 use super::checkpoint::Checkpoint;
 use super::commands::Writer;
+use super::marks::{held, marked};
 use super::plan::Settings;
 use super::problem::{LossKind, Problem};
 use super::used::Used;
 use crate::data::{FORCINGS, NEIGHBOURS};
-use fitzroy::{Error, Result};
+use fitzroy::Result;
 use fitzroy_device::gpu::work::{Accelerator, Command, List, Math, bytes_of};
 use fitzroy_device::nn::gpu::{NAMES, OnDevice, STATUS, Status, Update, status, text};
 use fitzroy_device::nn::{AdamW, Network};
@@ -57,6 +58,7 @@ pub fn kernel_text(problem: &Problem, network: &Network, math: Math) -> String {
         ("STRIDE", stride),
         ("FORECAST", usize::from(problem.is_forecast())),
         ("LOSS_KIND", loss),
+        ("MASKED", usize::from(problem.archive.mask.is_some())),
     ];
     let defines = defines.map(|(name, value)| format!("#define {name} {value}\n"));
     format!("{}{}{KERNELS}", text(network, math), defines.concat())
@@ -64,20 +66,6 @@ pub fn kernel_text(problem: &Problem, network: &Network, math: Math) -> String {
 
 fn inside(problem: &Problem) -> usize {
     problem.node_weights.iter().filter(|w| **w != 0.0).count()
-}
-
-/// Refuses what the kernels do not know.
-///
-/// # Errors
-/// Values are missing that losses and scores leave out.
-pub(super) fn check(problem: &Problem) -> Result<()> {
-    match problem.archive.mask {
-        None => Ok(()),
-        Some(_) => Err(Error::device(
-            "⟨missing mask⟩: values that are left out of the loss are known on the CPU alone; use ⟨device cpu⟩, or \
-             ⟨missing fill⟩",
-        )),
-    }
 }
 
 /// Where the numbers of a problem lie, counted from the start of its memory.
@@ -114,6 +102,8 @@ pub(super) enum Fixed {
     Neighbours,
     Starts,
     Entries,
+    /// Outputs that stay as they are, (place, target); empty where nothing is missing.
+    Held,
     /// Nodes of the first set that is fed; the others follow.
     Fed,
 }
@@ -166,6 +156,7 @@ fn fixed(problem: &Problem, used: &Used) -> Vec<Vec<u8>> {
         indices(neighbours),
         indices(starts),
         indices(entries),
+        indices(held(problem)),
     ];
     all.extend(
         problem
@@ -422,8 +413,17 @@ impl DeviceLearner {
         let mut header = [0.0_f32; HEADER];
         (header[0], header[1]) = (rate as f32, count as f32);
         let width = problem.archive.channels.len();
-        let records = batch.records(&problem.archive);
-        self.send(&header, records, width, &batch.forcings)?;
+        let marked = marked(problem, batch);
+        match marked.is_empty() {
+            true => {
+                let records = batch.records(&problem.archive);
+                self.send(&header, records, width, &batch.forcings)?;
+            }
+            false => {
+                let records = marked.iter().map(Vec::as_slice);
+                self.send(&header, records, width, &batch.forcings)?;
+            }
+        }
         self.ask(problem, deed, batch.steps)
     }
 

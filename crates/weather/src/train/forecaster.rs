@@ -88,10 +88,7 @@ impl<'m> Forecaster<'m> {
         };
         let (engine, abreast) = match target {
             Target::Cpu => (processor(problem, members, extent.threads)?, 1),
-            Target::Device(machine, math) => {
-                device::check(problem)?;
-                on_machine(problem, steps, (machine, math), extent)?
-            }
+            Target::Device(machine, math) => on_machine(problem, steps, (machine, math), extent)?,
         };
         Ok(Forecaster {
             members: members.to_vec(),

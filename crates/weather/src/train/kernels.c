@@ -1,9 +1,11 @@
 /* Kernels of forecasts: inputs, the step itself, its loss, and the way back. They follow those of
    networks. CHANNELS, NODES (that are used), PLACES (output nodes), TARGETS (output channels), INSIDE (those that
    are not forced), STATICS, STRIDE (of the linear model; 0: momentum), FORECAST and LOSS_KIND are defined
-   before. */
+   before. MASKED is 1 where values are missing: a truth above MISSING is none, and places that are held stay as they
+   are. */
 
 enum { FORCINGS = 5, HEADER = 16 };
+#define MISSING 1e29f
 
 /* A batch from one of two places that are filled in turn: places 1, a place's length 2, status 3, to
    4. */
@@ -81,7 +83,7 @@ KERNEL(go_on)
 /* The next state 2 from the output 1 of the network, the state now 3 and the change 4; truth 5; output
    nodes 6, channels 7, weights of nodes 8 and channels 9, mean 10 and deviation 11 of what is left,
    from which heavy rain begins 12 by channel and its weight 13; slope by the state 14 (0: not wanted),
-   losses by team 15, numbers 16, batch 17, steps 18. */
+   losses by team 15, numbers 16, batch 17, steps 18, outputs that are held 19. */
 KERNEL(forecast)
 {
     TEAM_OR_LEAVE();
@@ -99,8 +101,12 @@ KERNEL(forecast)
         if (of_node != 0.0f)
             next = FORECAST ? AT(const float, 3)[at] + AT(const float, 4)[at] + (AT(const float, 10)[channel] + sd * x)
                             : x;
+#if MASKED
+        if (AT(const unsigned, 19)[i % ((long long)TARGETS * PLACES)])
+            next = AT(const float, 3)[at];
+#endif
         AT(float, 2)[at] = next;
-        if (of_node == 0.0f || (float)sample >= count)
+        if (of_node == 0.0f || (float)sample >= count || (MASKED && truth > MISSING))
             continue;
         float weight = AT(const float, 9)[target] * of_node, scale = 1.0f;
         if (FORECAST)
@@ -147,7 +153,7 @@ KERNEL(sum_losses)
 }
 
 /* Slope 1 by the output, and 2 by the next state inside of the boundary, from the slope 3 by the next
-   state; output nodes 4, channels 5, weights of nodes 6, deviation 7, numbers 8. */
+   state; output nodes 4, channels 5, weights of nodes 6, deviation 7, numbers 8, outputs that are held 9. */
 KERNEL(forecast_back)
 {
     TEAM_OR_LEAVE();
@@ -155,7 +161,11 @@ KERNEL(forecast_back)
         const long long place = i / TARGETS % PLACES, sample = i / ((long long)TARGETS * PLACES);
         const unsigned channel = AT(const unsigned, 5)[i % TARGETS];
         const long long at = (sample * NODES + AT(const unsigned, 4)[place]) * CHANNELS + channel;
-        const float slope = AT(const float, 6)[place] != 0.0f ? AT(const float, 3)[at] : 0.0f;
+        float slope = AT(const float, 6)[place] != 0.0f ? AT(const float, 3)[at] : 0.0f;
+#if MASKED
+        if (AT(const unsigned, 9)[i % ((long long)TARGETS * PLACES)])
+            slope = 0.0f;
+#endif
         AT(float, 1)[i] = FORECAST ? slope * AT(const float, 7)[channel] : slope;
         AT(float, 2)[at] = slope;
     }

@@ -13,6 +13,7 @@ mod files;
 mod finder;
 mod forecaster;
 mod identity;
+mod marks;
 mod model;
 mod plan;
 mod problem;

@@ -153,9 +153,6 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
             "⟨monitor rmse⟩: errors by variable are known on the CPU alone; on a GPU use ⟨monitor losses⟩",
         ));
     }
-    if s.device.is_some() {
-        device::check(problem)?;
-    }
     let positive = |x: f64| x > 0.0 && x.is_finite();
     if !positive(s.clip_norm) || !(s.weight_decay >= 0.0) {
         let message = format!(

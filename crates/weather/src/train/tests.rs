@@ -8,7 +8,7 @@ use fitzroy_device::nn::Recompute;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-mod masked;
+pub(crate) mod masked;
 
 /// Two waves that move east over a small grid; learnable, and different at every point.
 pub(crate) fn archive(n_times: usize) -> Archive {

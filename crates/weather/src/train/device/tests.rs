@@ -1,7 +1,7 @@
 //! Training as lists, whose kernels run as C++ on this processor, against training on the CPU.
 
 use super::super::tests::{
-    Folder, archive, has_compiler, last, problem_from, quiet, rain, run, settings,
+    Folder, archive, has_compiler, last, masked, problem_from, quiet, rain, run, settings,
 };
 use super::super::*;
 use fitzroy_device::gpu::host_work::HostWork;
@@ -106,6 +106,32 @@ fn training_on_lists_is_training_on_the_cpu() {
         assert!(last < 1e-4, "{name}: loss {last}");
         assert!(best < 1e-4, "{name}: validation {best}");
         assert!(parameters < 1e-2, "{name}: parameters {parameters}");
+    }
+}
+
+/// Archives with land and gaps, forecasts of two steps, every loss: eight steps of each, with the bounds of above.
+#[test]
+fn training_over_gaps_on_lists_is_that_on_the_cpu() {
+    if !has_compiler() {
+        return;
+    }
+    let kinds = [LossKind::Mse, LossKind::Mae, LossKind::Huber];
+    for (seed, loss) in kinds.into_iter().enumerate() {
+        let baseline = [Baseline::Linear, Baseline::Momentum][seed % 2];
+        let mut problem = masked::problem(&masked::with_gaps(seed as u64), baseline);
+        problem.weighting.loss = loss;
+        let settings = Settings {
+            max_steps: Some(8),
+            rollout_steps: "2".into(),
+            // A GPU validates no further ahead than it trains; the best is then the same.
+            validation_leads: 2,
+            ..settings()
+        };
+        let name = format!("gaps{seed}");
+        let [last, best, parameters] = apart(&problem, &settings, &name, Math::F32);
+        assert!(last < 1e-4, "{loss:?}: loss {last}");
+        assert!(best < 1e-4, "{loss:?}: validation {best}");
+        assert!(parameters < 1e-2, "{loss:?}: parameters {parameters}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Forecasts by lists, whose kernels run as C++ on this processor, against those of the CPU.
 
-use super::super::tests::{archive, has_compiler, problem_from, rain};
+use super::super::tests::{archive, has_compiler, masked, problem_from, rain};
 use super::super::{Baseline, GraphKind, Task, initial};
 use super::*;
 use crate::data::{Forecasts, Split};
@@ -42,6 +42,10 @@ fn problems() -> Vec<(&'static str, Problem)> {
         ("linear", make(forced, flat, Baseline::Linear)),
         ("free", make(free, flat, Baseline::Momentum)),
         ("rain", make(rain(), flat, Baseline::Momentum)),
+        (
+            "gaps",
+            masked::problem(&masked::with_gaps(1), Baseline::Linear),
+        ),
     ]
 }
 
