@@ -3,7 +3,7 @@
 
 mod noise;
 
-use fitzroy_weather::data::{Archive, Chosen, Inspection, Missing, Reading};
+use fitzroy_weather::data::{Archive, Chosen, Forecasts, Inspection, Missing, Normaliser, Reading};
 use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
 use fitzroy_weather::time::Time;
 use noise::noise;
@@ -23,11 +23,16 @@ impl Drop for Temporary {
 
 /// A file with these records (time, place), six hours apart but for a gap of a day.
 fn written(name: &str, records: &[Vec<f32>]) -> Temporary {
+    written_with(name, records, Vec::new())
+}
+
+/// The same with global attributes.
+fn written_with(name: &str, records: &[Vec<f32>], attributes: Vec<(String, String)>) -> Temporary {
     let file = format!("fitzroy-missing-{name}-{}.nc", std::process::id());
     let path = Temporary(std::env::temp_dir().join(file));
     let header = GridHeader {
         title: "test".into(),
-        attributes: Vec::new(),
+        attributes,
         times: times(records.len()),
         levels: vec![500.0],
         lat: vec![10.0, 11.0],
@@ -176,12 +181,22 @@ fn missing_values_are_filled_from_the_times_around_or_left_out() {
 
 #[test]
 fn a_variable_without_values_is_named_and_an_archive_is_told_of() {
-    let mut records = random(1);
-    let path = written("inspect", &records);
+    for seed in 1..9 {
+        told(seed);
+    }
+}
+
+fn told(seed: u64) {
+    let mut records = random(seed);
+    let path = written(&format!("inspect-{seed}"), &records);
     let found = Inspection::new(std::slice::from_ref(&path.0), &Chosen::default()).unwrap();
     let sst = &found.variables[0];
     let n = records.iter().flatten().filter(|x| x.is_nan()).count();
     let declared = n as u64;
+    let always = (0..PLACES).filter(|&place| records.iter().all(|r| r[place].is_nan()));
+    assert_eq!(sst.absent, Some((always.count(), PLACES)));
+    let land = found.notes.iter().any(|n| n.contains("at 1 of 6 places"));
+    assert_eq!(land, declared > 0);
     assert_eq!((sst.name.as_str(), sst.n_times), ("sst", records.len()));
     assert_eq!(sst.missing.1, (records.len() * PLACES) as u64);
     if declared > 0 {
@@ -195,7 +210,47 @@ fn a_variable_without_values_is_named_and_an_archive_is_told_of() {
     assert_eq!(found.gaps.len(), 1);
     assert_eq!(found.verdict, Ok((records.len(), vec!["sst".to_string()])));
     records.iter_mut().flatten().for_each(|x| *x = f32::NAN);
-    let path = written("empty", &records);
+    let path = written(&format!("empty-{seed}"), &records);
     let error = read(&path, Missing::Fill).unwrap_err().to_string();
     assert!(error.contains("sst has no values at all"), "{error}");
+}
+
+/// A forecast of others may lack values where the data never have any, and nowhere else.
+#[test]
+fn forecasts_with_gaps_are_refused_but_for_land() {
+    let records = random(3);
+    let path = written("data", &records);
+    let (archive, _) = read(&path, Missing::Mask).unwrap();
+    let normaliser = Normaliser::new(&archive, &(0..records.len()));
+    let chosen = Chosen {
+        reading: Reading {
+            missing: Missing::Mask,
+            ..Reading::default()
+        },
+        ..Chosen::default()
+    };
+    let mut forecast: Vec<Vec<f32>> = (0..3)
+        .map(|t| (0..PLACES).map(|k| 281.0 + (t * k) as f32).collect())
+        .collect();
+    forecast.iter_mut().for_each(|record| record[0] = f32::NAN);
+    let start = ("initial_time".to_string(), "1969-12-31T18:00".to_string());
+    let try_it = |name: &str, forecast: &[Vec<f32>]| {
+        let file = written_with(name, forecast, vec![start.clone()]);
+        Forecasts::read(
+            std::slice::from_ref(&file.0),
+            &chosen,
+            &archive,
+            &normaliser,
+        )
+    };
+    let found = try_it("land", &forecast).unwrap();
+    let state = found.state(Time(-21_600), Time(21_600)).unwrap();
+    let own = normaliser.restore(0, state[4]);
+    assert!((own - 285.0).abs() < 1e-3, "{own}");
+    forecast[1][2] = f32::NAN;
+    let said = try_it("gap", &forecast).unwrap_err().to_string();
+    assert!(
+        said.contains("sst is missing for 1970-01-01T06:00 at 10 N 2 E"),
+        "{said}"
+    );
 }

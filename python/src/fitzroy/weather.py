@@ -158,7 +158,7 @@ def predict(
     Of several checkpoints, or a folder of members, it is their mean, with `NAME_spread` beside each
     variable. The boundary of the region is forced with later records of `data`, or of files in
     `boundary`. `device='cuda'` forecasts on a GPU, in f32 unless `precision` says otherwise; the
-    attribute `device` says what was used. `output` names a NetCDF file to keep it in, whose path is returned where xarray, or
+    attribute `device` says what was used. With `output`, `visualizations=True` draws maps beside the file. `output` names a NetCDF file to keep it in, whose path is returned where xarray, or
     netCDF4 and h5netcdf, are missing.
     """
     with tempfile.TemporaryDirectory(prefix="fitzroy-") as folder, Files(data) as files:

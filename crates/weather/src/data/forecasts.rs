@@ -41,6 +41,7 @@ impl Forecasts {
             let own = Archive::read_at_least(1, std::slice::from_ref(path), chosen, None);
             let (mut own, _) = own.map_err(context)?;
             same_grid(&own, archive).map_err(context)?;
+            whole(&own, archive).map_err(context)?;
             normaliser.apply(&mut own);
             all.push((start, own));
         }
@@ -67,6 +68,27 @@ impl Forecasts {
         let record = own.times.binary_search(&time).ok()?;
         Some(own.record(record))
     }
+}
+
+/// Refuses values that are missing where the data have some: scores would be those of other places.
+fn whole(own: &Archive, archive: &Archive) -> Result<()> {
+    let n = own.channels.len();
+    let absent = |at: usize| {
+        let places = archive.absent.get(at % n);
+        places.is_some_and(|all| all.get(at / n) == Some(&true))
+    };
+    for (t, time) in own.times.iter().enumerate() {
+        let lost = (0..own.record_len()).find(|&at| own.is_missing(t, at) && !absent(at));
+        if let Some(at) = lost {
+            let (lat, lon) = own.place(at / n);
+            return Err(Error::data(format!(
+                "{} is missing for {} at {lat} N {lon} E, where the data have values; give forecasts without gaps",
+                own.channels[at % n].label(),
+                time.iso()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses another grid, or channels in another order.

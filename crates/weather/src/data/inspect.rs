@@ -40,6 +40,9 @@ pub struct Summary {
     pub range: Option<(f64, f64, f64)>,
     /// Missing values, and all.
     pub missing: (u64, u64),
+    /// Places, of every level, without a value at any time, and all; none where files have different
+    /// levels of it.
+    pub absent: Option<(usize, usize)>,
     /// Whether it would be used.
     pub used: bool,
 }
@@ -74,10 +77,19 @@ struct Sums {
     sum: f64,
     n: u64,
     missing: u64,
+    /// Whether each place has a value at some time, and the levels in whose order.
+    known: Vec<bool>,
+    levels: Vec<f64>,
 }
 
 impl Sums {
     fn add(&mut self, fields: &[f32]) {
+        if self.known.is_empty() {
+            self.known = vec![false; fields.len()];
+        }
+        for (known, &x) in self.known.iter_mut().zip(fields) {
+            *known |= is_number(x);
+        }
         for &x in fields {
             if !is_number(x) {
                 self.missing += 1;
@@ -136,6 +148,7 @@ impl Inspection {
         let variables: Vec<Summary> = variables.into_iter().map(finished).collect();
         let verdict = match merged {
             Ok(merged) => {
+                notes.extend(variables.iter().filter_map(holes));
                 notes.extend(refused(&variables, chosen));
                 notes.extend(merged.notes);
                 let labels = merged.courses.iter().map(|c| c.channel.label());
@@ -169,6 +182,7 @@ impl Inspection {
                 "first": v.span.map(|s| s.0.iso()), "last": v.span.map(|s| s.1.iso()),
                 "min": v.range.map(|r| r.0), "max": v.range.map(|r| r.1),
                 "mean": v.range.map(|r| r.2), "missing": v.missing.0, "values": v.missing.1,
+                "places_without_values": v.absent.map(|a| a.0), "places": v.absent.map(|a| a.1),
                 "used": v.used,
             })
         });
@@ -186,6 +200,22 @@ impl Inspection {
             "refused": self.verdict.as_ref().err(),
         })
     }
+}
+
+/// Where a variable that is used lacks values: at places of its own, or now and then.
+fn holes(v: &Summary) -> Option<String> {
+    let (n_absent, n_places) = v.absent.filter(|_| v.used && v.missing.0 > 0)?;
+    if n_absent == 0 || v.dims == Dims::Fixed {
+        return None;
+    }
+    let elsewhere = 1.0 - n_absent as f64 / n_places as f64;
+    let all = v.missing.1 as f64;
+    let gaps = v.missing.0 as f64 - all * (1.0 - elsewhere);
+    let share = 100.0 * gaps / (all * elsewhere).max(1.0);
+    Some(format!(
+        "{} has no value at any time at {n_absent} of {n_places} places; elsewhere {share:.2} % are missing",
+        v.name
+    ))
 }
 
 /// Which variables have missing values that would be refused.
@@ -228,6 +258,7 @@ fn take(part: &Part, at: usize, used: bool, all: &mut Vec<(Summary, Sums)>) -> R
             span: None,
             range: None,
             missing: (0, 0),
+            absent: Some((0, 0)),
             used: false,
         };
         let sums = Sums {
@@ -236,12 +267,17 @@ fn take(part: &Part, at: usize, used: bool, all: &mut Vec<(Summary, Sums)>) -> R
             sum: 0.0,
             n: 0,
             missing: 0,
+            known: Vec::new(),
+            levels: held.levels.clone(),
         };
         all.push((summary, sums));
         all.len() - 1
     });
     let (summary, sums) = &mut all[known];
     summary.n_files += 1;
+    if sums.levels != held.levels {
+        summary.absent = None;
+    }
     summary.used |= used;
     for level in &held.levels {
         if !summary.levels.contains(level) {
@@ -267,6 +303,8 @@ fn take(part: &Part, at: usize, used: bool, all: &mut Vec<(Summary, Sums)>) -> R
 
 fn finished((mut summary, sums): (Summary, Sums)) -> Summary {
     summary.missing = (sums.missing, sums.missing + sums.n);
+    let n_absent = sums.known.iter().filter(|known| !**known).count();
+    summary.absent = summary.absent.map(|_| (n_absent, sums.known.len()));
     summary.range = (sums.n > 0).then(|| (sums.low, sums.high, sums.sum / sums.n as f64));
     summary
 }
