@@ -26,6 +26,8 @@ pub enum Purpose {
     Integrated = 7,
     /// Independence proposals and their acceptance.
     Propose = 8,
+    /// Exact draws from conjugate posteriors.
+    Conjugate = 9,
 }
 
 /// One block of Philox4x32-10: four words from a counter and a key.

@@ -147,7 +147,7 @@ pub struct ChiSquared;
 
 impl ChiSquared {
     /// Shape and rate.
-    fn as_gamma<R: Real>([nu]: [R; 1]) -> [R; 2] {
+    pub(super) fn as_gamma<R: Real>([nu]: [R; 1]) -> [R; 2] {
         [nu * R::lit(0.5), R::lit(0.5)]
     }
 }

@@ -25,6 +25,7 @@ mod von_mises;
 
 mod categorical;
 mod compound;
+mod conjugate;
 mod lkj;
 mod mv_normal;
 mod mv_student;
@@ -48,6 +49,7 @@ pub use categorical::{
     ordered_logistic, ordered_probit,
 };
 pub use compound::mixture;
+pub(crate) use conjugate::Conjugate;
 pub use exponential::{ExGaussian, Exponential, Laplace, Logistic};
 pub use extreme::{Gumbel, Pareto, Wald, Weibull};
 pub use fitzroy_graph::Real;

@@ -1,8 +1,10 @@
 //! One choice of coordinates, compiled: what chains evaluate.
 
 mod change;
+mod conditionals;
 
 pub(super) use change::{Change, log_jacobian};
+pub(super) use conditionals::Conditionals;
 
 use crate::Result;
 use crate::fit::sample::Target;
@@ -88,10 +90,12 @@ pub(super) struct Compiled {
     pub(super) lp: NodeId,
     /// Number of sampled coordinates, the first of all.
     pub(super) dim: usize,
-    /// Number of unconstrained coordinates; those beyond `dim` hold standard normal numbers.
+    /// Number of unconstrained coordinates; those beyond `dim` are not sampled.
     pub(super) full: usize,
     /// First coordinate and number of coordinates of each parameter that is integrated out.
     integrated: Vec<(usize, usize)>,
+    /// How those with a conjugate prior are drawn.
+    pub(super) conditionals: Option<Arc<Conditionals>>,
     /// The density as text in every precision, once it was asked for.
     sources: [OnceLock<Arc<Source>>; 3],
 }
@@ -204,6 +208,7 @@ impl Compiled {
             (parameter.offset, parameter.len)
         };
         let integrated: Vec<(usize, usize)> = graphs.restored.iter().map(of).collect();
+        let conditionals = Conditionals::new(joint, &graphs)?.map(Arc::new);
         let scales = joint.scales().iter().map(|&k| {
             let parameter = &joint.parameters()[k];
             parameter.offset..parameter.offset + parameter.len
@@ -220,6 +225,7 @@ impl Compiled {
             lp,
             full,
             integrated,
+            conditionals,
             graphs,
             places,
             density,

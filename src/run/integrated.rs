@@ -1,16 +1,18 @@
-//! Exact draws of what was integrated out: standard normal numbers in the place of its coordinates,
-//! from which the model computes it.
+//! Exact draws of what was integrated out: its coordinates, or standard normal numbers in their
+//! place, from which the model computes it.
 
-use super::compiled::Compiled;
+use super::compiled::{Compiled, Conditionals};
 use crate::fit::sample::{Run, Settings, Stream, fill_normals};
-use crate::rng::Purpose;
+use crate::rng::{Purpose, Rng};
+use fitzroy_device::cpu::Workspace;
+use std::sync::Arc;
 
 /// Of every so many draws one is compared with the model as written.
 const COMPARED: usize = 100;
 
 /// Where the numbers of integrated coordinates come from. They depend on seed, chain and number of
 /// the transition alone, and are made again wherever they are needed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub(super) struct Integrated {
     /// Coordinates that are sampled, which come first.
     pub(super) dim: usize,
@@ -18,12 +20,15 @@ pub(super) struct Integrated {
     full: usize,
     /// Of chain 0.
     stream: Stream,
+    /// What is drawn by a distribution of its own.
+    conditionals: Option<Arc<Conditionals>>,
 }
 
 /// Memory for one draw.
 pub(super) struct CoordinateWorkspace {
     noise: Vec<[f64; 8]>,
     position: Vec<f64>,
+    arguments: Option<Workspace>,
 }
 
 impl Integrated {
@@ -36,6 +41,7 @@ impl Integrated {
                 stream: settings.stream,
                 chain: settings.first_chain,
             },
+            conditionals: compiled.conditionals.clone(),
         }
     }
 
@@ -50,6 +56,7 @@ impl Integrated {
                 stream,
                 chain,
             },
+            conditionals: None,
         }
     }
 
@@ -57,6 +64,7 @@ impl Integrated {
         CoordinateWorkspace {
             noise: vec![[0.0; 8]; (self.full - self.dim).div_ceil(8)],
             position: vec![0.0; self.full],
+            arguments: self.conditionals.as_ref().map(|c| c.workspace()),
         }
     }
 
@@ -81,6 +89,17 @@ impl Integrated {
         let (own, others) = workspace.position.split_at_mut(self.dim);
         own.copy_from_slice(sampled);
         others.copy_from_slice(&workspace.noise.as_flattened()[..n]);
+        if let (Some(conditionals), Some(arguments)) =
+            (&self.conditionals, &mut workspace.arguments)
+        {
+            let Stream {
+                seed,
+                stream,
+                chain,
+            } = stream;
+            let mut rng = Rng::new(seed, stream, chain, transition as u32, Purpose::Conjugate);
+            conditionals.draw(arguments, &mut rng, &mut workspace.position);
+        }
         &workspace.position
     }
 

@@ -3,7 +3,7 @@
 use super::discrete::{Discrete, LookUp};
 use super::inverse::Given;
 use super::recurrence::Lags;
-use super::rewrite::{Latent, NormalTerm, Positive, Rewrites};
+use super::rewrite::{ConjugatePrior, Latent, NormalTerm, Observation, Positive, Rewrites};
 use super::{
     Chosen, Coordinates, Drawn, Graphs, Joint, Parameter, Plate, Recorded, Term, TermKind,
 };
@@ -40,6 +40,9 @@ pub(super) struct Build<'m, 'g> {
     /// Parameters with a normal prior, and normal likelihoods.
     pub(super) latents: Vec<Latent>,
     pub(super) normals: Vec<NormalTerm>,
+    /// Parameters with a conjugate prior, and likelihoods that one may be conjugate to.
+    pub(super) conjugates: Vec<ConjugatePrior>,
+    pub(super) observations: Vec<Observation>,
     /// Elements of all predicted variables so far.
     pub(super) n_drawn: usize,
     /// Predicted variables: their dims and where they stand after the parameters.
@@ -105,6 +108,8 @@ impl Joint {
             layout: &self.layout,
             latents: Vec::new(),
             normals: Vec::new(),
+            conjugates: Vec::new(),
+            observations: Vec::new(),
             n_drawn: 0,
             later: HashMap::new(),
             factors: HashMap::new(),
@@ -227,6 +232,7 @@ impl Joint {
             scales: scale_nodes,
             conditional: outcome.conditional,
             restored: outcome.restored,
+            conditionals: outcome.conditionals,
             done,
         })
     }

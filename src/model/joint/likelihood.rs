@@ -108,6 +108,9 @@ impl<'g> Build<'_, 'g> {
                 sd: self.scope.node(arguments[1]),
             });
         }
+        if limits.is_none() {
+            self.note_observation(law, y);
+        }
         self.draw_numbers(s, law, limits, dims, true);
         Ok(())
     }

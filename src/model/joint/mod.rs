@@ -40,7 +40,7 @@ pub use function::elementwise;
 pub use inverse::{Inverse, Placed};
 pub(crate) use matrix::not_positive_definite;
 pub use observations::Observations;
-pub use rewrite::{Rewrites, Rewrote};
+pub use rewrite::{Conditional, Rewrites, Rewrote};
 
 use super::{Binding, Model};
 use crate::Result;
@@ -160,11 +160,14 @@ pub struct Graphs {
     pub scales: Vec<NodeId>,
     /// ln p(integrated parameters | sampled ones, data) in their coordinates; none where nothing
     /// is integrated out. Where something is, `density` is that of the sampled coordinates alone,
-    /// the coordinates of integrated parameters hold standard normal numbers, and all that is
-    /// recorded, drawn or computed reads those.
+    /// and all that is recorded, drawn or computed reads those of integrated parameters, too. They
+    /// hold draws of [`Graphs::conditionals`], and standard normal numbers else.
     pub conditional: Option<NodeId>,
     /// For each integrated parameter (an index into [`Joint::parameters`]) its coordinates.
     pub restored: Vec<(usize, NodeId)>,
+    /// The integrated parameters whose coordinates are drawn from a distribution of their own, whose
+    /// arguments read the sampled coordinates alone.
+    pub conditionals: Vec<Conditional>,
     /// What was rewritten.
     pub done: Vec<Rewrote>,
 }

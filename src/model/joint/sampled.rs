@@ -117,11 +117,13 @@ impl<'g> Build<'_, 'g> {
         }
         let density = self.prior_density(s, law, x, limits)?;
         self.define(s, x, density + log_slope, dims);
-        if let Law::Scalar(Scalar::Normal, arguments) = law
-            && limits.is_none()
-            && s.centring == Centring::Auto
-        {
-            self.latent(u, arguments[0], arguments[1]);
+        if limits.is_none() && s.centring == Centring::Auto {
+            if let Law::Scalar(Scalar::Normal, arguments) = law {
+                self.latent(u, arguments[0], arguments[1]);
+            }
+            if !has_sign && self.lags.is_none() {
+                self.note_conjugate(law, u, x);
+            }
         }
         Ok(())
     }

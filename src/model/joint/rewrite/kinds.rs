@@ -15,7 +15,8 @@ use std::str::FromStr;
 pub struct Rewrites {
     /// Sums over the rows of a normal likelihood in place of the rows.
     pub sufficient: bool,
-    /// Normal effects and coefficients integrated out, and drawn exactly given the rest.
+    /// Normal effects and coefficients, and shares and rates with a conjugate prior, integrated out
+    /// and drawn exactly given the rest.
     pub collapse: bool,
     /// `a + b * z` with standard normal z has its coordinates chosen like `Normal(a, b)`.
     pub recognise: bool,

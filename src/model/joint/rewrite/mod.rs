@@ -1,6 +1,7 @@
 //! Rewrites of the joint density: exact, and only where a pattern matches in full.
 
 mod coefficients;
+mod conjugate;
 mod dense;
 mod design;
 mod find;
@@ -19,6 +20,8 @@ mod signed;
 mod small;
 mod wide;
 
+pub use conjugate::Conditional;
+pub(super) use conjugate::{ConjugatePrior, Observation};
 pub use kinds::{Rewrites, Rewrote};
 pub(super) use signed::{Factors, Positive, reaches_zero, sign};
 
@@ -129,6 +132,8 @@ pub(super) struct Outcome {
     pub(super) conditional: Option<NodeId>,
     /// The coordinates of each integrated parameter.
     pub(super) restored: Vec<(usize, NodeId)>,
+    /// See [`Graphs::conditionals`](super::Graphs::conditionals).
+    pub(super) conditionals: Vec<Conditional>,
     /// Terms that are sums now.
     pub(super) rewritten: Vec<usize>,
     /// What was done, in words.
@@ -173,11 +178,14 @@ impl<'g> Build<'_, 'g> {
                 outcome.restored.push((latent.parameter, new));
             }
         }
+        if rewrites.collapse && !allowed.is_empty() {
+            conditional = conditional + self.integrate_conjugates(allowed, &mut outcome);
+        }
         assert!(
             !write || allowed.is_empty() || outcome.integrated == allowed,
             "what is integrated out does not change with the coordinates of the others"
         );
-        if !replaced.is_empty() {
+        if !outcome.restored.is_empty() {
             outcome.conditional = Some(self.scope.node(conditional));
             self.replace(&replaced);
         }

@@ -34,17 +34,27 @@ impl Build<'_, '_> {
                 continue;
             }
             let (node, name) = (term.node, term.name.clone());
-            let Some(rows) = self.rows(node) else {
+            let Some((sum, rows, different)) = self.counted_rows(node, &format!("{name} ({at})"))
+            else {
                 continue;
             };
-            let Some((first, counts)) = rows.keys().kinds() else {
-                continue;
-            };
-            self.terms[at].sum =
-                self.counted(node, &rows, (&first, &counts), &format!("{name} ({at})"));
-            done.push(Rewrote::counted(&name, rows.n, first.len()));
+            self.terms[at].sum = sum;
+            done.push(Rewrote::counted(&name, rows, different));
         }
         done
+    }
+
+    /// The sum over `node`, with identical rows counted, where that is worth while.
+    pub(super) fn counted_sum(&self, node: NodeId, name: &str) -> Option<NodeId> {
+        self.counted_rows(node, name).map(|found| found.0)
+    }
+
+    /// The same, with the number of all rows and of the different ones.
+    fn counted_rows(&self, node: NodeId, name: &str) -> Option<(NodeId, usize, usize)> {
+        let rows = self.rows(node)?;
+        let (first, counts) = rows.keys().kinds()?;
+        let sum = self.counted(node, &rows, (&first, &counts), name);
+        Some((sum, rows.n, first.len()))
     }
 
     fn rows(&self, node: NodeId) -> Option<Rows> {
