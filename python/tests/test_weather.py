@@ -119,6 +119,28 @@ def test_a_forecast_is_a_dataset(data, trained, tmp_path):
     np.testing.assert_array_equal(target[name].isel(time=0), made[name].isel(time=0))
 
 
+def test_a_dataset_with_land_and_gaps_is_trained_scored_and_forecast(data, tmp_path):
+    xr = pytest.importorskip("xarray")
+    records = xr.open_dataset(data)[["U", "V"]].load()
+    rng = np.random.default_rng(1)
+    land = xr.zeros_like(records["U"].isel(time=0, level=0), dtype=bool)
+    land[2:5, 3:6] = True
+    gaps = xr.zeros_like(records["U"], dtype=bool)
+    gaps.values[:] = rng.random(gaps.shape) < 0.1
+    holes = records.assign(U=records["U"].where(~land).where(~gaps))
+    settings = {**NETWORK, "max_steps": 3}
+    with pytest.raises(ValueError, match="missing='mask'"):
+        weather.train(holes, tmp_path / "no", **settings)
+    found = weather.train(holes, tmp_path / "run", missing="mask", **settings)
+    scores = weather.evaluate(holes, found, leads=2, out=tmp_path / "scores", progressbar=False)
+    (note,) = scores.document["notes"]
+    assert "U 850 hPa" in note and "V 850 hPa" not in note
+    start, file = records["time"].values[-4], tmp_path / "f.nc"
+    made = weather.predict(holes, found, initial_time=start, output=file, visualizations=True)
+    assert (np.isnan(made["U"].isel(time=0)) == land).all() and np.isfinite(made["V"]).all()
+    assert (tmp_path / "f-maps.png").exists() and (tmp_path / "f-maps.svg").exists()
+
+
 def test_what_cannot_be_trained_is_refused_by_the_names_of_arguments(data, tmp_path):
     with pytest.raises(ValueError, match="unexpected argument 'nothing'"):
         weather.train(data, nothing=1)
