@@ -5,7 +5,7 @@ use crate::attend::{Looks, attended};
 use crate::devices::{Fitting, OF_DEVICE};
 use crate::errors::{named, raised, spelled};
 use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
-use fitzroy_curve_fit::fit::{Plan, fit_table, pointwise};
+use fitzroy_curve_fit::fit::{Plan, fit_table, pointwise, quality};
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
 use fitzroy_curve_fit::method::{Next, Progress};
 use fitzroy_curve_fit::pass::Table;
@@ -17,6 +17,9 @@ use pyo3::types::PyDict;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Rows up to which the residuals of a fit are looked at: of more, that would take a part of the fit's own time.
+const MOST_WEIGHED: usize = 65_536;
 
 /// A column and its name.
 type Named<'py> = (String, PyReadonlyArray1<'py, f64>);
@@ -89,7 +92,11 @@ impl Curve {
             on.settle(&plan, &table, &options, None)?;
             let remote = on.table(&table);
             let passes: &dyn Table = remote.as_ref().map_or(&table, |remote| remote);
-            on.ended(fit_table(&plan, passes, &options, watch))
+            let mut fitted = on.ended(fit_table(&plan, passes, &options, watch))?;
+            if data.n_rows() <= MOST_WEIGHED {
+                fitted.weigh(&quality(&plan, &table, &fitted)?);
+            }
+            Ok(fitted)
         });
         if let Some(error) = looks.raised {
             return Err(error);
@@ -193,6 +200,9 @@ fn dict(py: Python<'_>, estimate: Estimate, brief: bool) -> PyResult<Bound<'_, P
         describe(py, &out, &estimate)?;
     }
     out.set_item("status", estimate.status.name())?;
+    if let Some(doubts) = estimate.doubts() {
+        out.set_item("doubts", doubts)?;
+    }
     out.set_item("evaluations", estimate.evaluations)?;
     out.set_item("names", estimate.free)?;
     out.set_item("popt", PyArray1::from_vec(py, estimate.popt))?;
@@ -278,6 +288,7 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
             "confidence" => options.confidence = value.extract()?,
             "threads" => options.threads = value.extract()?,
             "multistart" => options.multistart = value.extract()?,
+            "global" => options.global = value.extract()?,
             "seed" => options.seed = value.extract()?,
             "max_evaluations" => options.limits.max_evaluations = value.extract()?,
             "xtol" => options.limits.xtol = value.extract()?,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -270,3 +271,37 @@ def test_the_formula_of_a_table_is_that_of_its_fit():
     assert fitter.formula(table) == fitter.fit(table, plane(table, 2.0, 3.0)).formula
     with pytest.raises(fz.Untraceable):
         fz.CurveFit(lambda x, a: float(a) * x[:, 0]).formula(table)
+
+
+def test_a_curve_that_does_not_describe_its_data_is_in_doubt():
+    x = np.linspace(0, 10, 200)
+    y = np.sin(3 * x) + 0.05 * np.random.default_rng(2).normal(size=200)
+
+    def wave(x, a, w, p):
+        return a * np.sin(w * x + p)
+
+    with pytest.warns(fz.DoubtWarning, match="residuals are patterned"):
+        popt, _ = fz.curve_fit(wave, x, y, p0=[1.0, 0.7, 0.0])
+    assert abs(popt[1] - 3) > 1  # a start that was given is kept to
+    found = fz.CurveFit(wave).fit(x, y, p0=[1.0, 0.7, 0.0])
+    assert "patterned" in found.doubts and "patterned" in repr(found) and found.findings
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        popt, _ = fz.curve_fit(wave, x, y)
+        assert abs(abs(popt[1]) - 3) < 0.05
+        assert not fz.CurveFit(wave).fit(x, y).doubts
+
+
+def test_voigt_profiles_of_scipy_are_traced():
+    special = pytest.importorskip("scipy.special")
+    x = np.linspace(-5, 5, 150)
+    truth = [3.0, 0.4, 0.8, 0.5]
+
+    def line(x, area, x0, sigma, gamma):
+        return area * special.voigt_profile(x - x0, sigma, gamma)
+
+    y = line(x, *truth) + 0.01 * np.random.default_rng(3).normal(size=150)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        popt, pcov = fz.curve_fit(line, x, y)
+    np.testing.assert_array_less(np.abs(popt - truth), 5 * np.sqrt(np.diag(pcov)))

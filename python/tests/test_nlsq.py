@@ -150,6 +150,7 @@ def test_full_output_and_return_eval():
         dict(multistart=True, n_starts=12),
         dict(global_search=True),
         dict(method="multi-start"),
+        dict(method="cmaes"),
         dict(workflow="auto_global"),
         dict(preset="global"),
         dict(goal="quality"),

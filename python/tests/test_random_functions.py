@@ -112,7 +112,7 @@ def fits(d: Drawn, rng) -> None:
         want, theirs = attempt(
             lambda: curve_fit(d.f, d.x, y, p0, ftol=1e-14, xtol=1e-14, gtol=1e-14, **more)
         )
-    if want is None:
+    if want is None or (got is None and not settled(d, want, y, sigma, more)):
         return
     assert got is not None, "no minimum, where SciPy has one"
     if not d.smooth:
@@ -126,15 +126,44 @@ def fits(d: Drawn, rng) -> None:
         return
     if ours < chi2 * (1 - 1e-8) or not np.all(np.isfinite(theirs)):
         return
-    se = np.sqrt(np.diag(theirs))
-    if np.any(np.isinf(covariance)) or not np.all(se > 0):
+    if np.any(np.isinf(covariance)):
         return
+    # Of SciPy's differences at SciPy's point a correlation may keep three digits; the function itself is better.
+    with in_float64():
+        theirs = covariance_at(d, got, y, sigma, more["absolute_sigma"])
+    if theirs is None:
+        return
+    se = np.sqrt(np.diag(theirs))
     if np.linalg.cond(theirs / np.outer(se, se)) > 1e7:  # differences are not better
         return
     # SciPy's own distance from the minimum, in standard errors.
     short = np.sqrt(2 * max(chi2 - ours, 0.0) / (1.0 if more["absolute_sigma"] else chi2 / y.size))
     assert np.all(np.abs(got - want) < (1e-5 + short) * se + 1e-9), (got, want, se)
     np.testing.assert_allclose(covariance, theirs, rtol=1e-3, atol=1e-3 * np.max(se) * np.min(se))
+
+
+def settled(d: Drawn, theta, y, sigma, more) -> bool:
+    """Whether SciPy, begun where it ended, stays: else that was no minimum."""
+    with in_float64():
+        again, _ = attempt(lambda: curve_fit(d.f, d.x, y, theta, **more))
+        if again is None:
+            return False
+        before, after = [chi_squared(d, p, y, sigma) for p in (theta, again)]
+    return after > before * (1 - 1e-6)
+
+
+def covariance_at(d: Drawn, theta, y, sigma, absolute_sigma):
+    """The covariance from central differences of the function; none at an edge, or without a rank."""
+    jacobian = np.stack([slopes(d, theta, k) for k in range(theta.size)], axis=1)
+    if sigma is not None:
+        jacobian = jacobian / sigma[:, None]
+    if not np.all(np.isfinite(jacobian)) or np.linalg.matrix_rank(jacobian) < theta.size:
+        return None
+    q, r = np.linalg.qr(jacobian)
+    inverse = np.linalg.inv(r)
+    freedom = max(y.size - theta.size, 1)
+    scale = 1.0 if absolute_sigma else chi_squared(d, theta, y, sigma) / freedom
+    return scale * inverse @ inverse.T
 
 
 def attempt(fit):

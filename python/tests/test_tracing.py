@@ -68,7 +68,8 @@ def rounded(x, a, b):
 def special(x, a, b):
     s = pytest.importorskip("scipy.special")
     tails = s.erfcx(x) + s.erfinv(0.3 * x) + s.ndtr(a * x) + s.ndtri(0.3 * x)
-    return tails + s.i0(x) + s.i0e(b * x)
+    bessel = s.i0(x) + s.i0e(b * x) + s.i1(x) + s.j0(a * x) + s.j1(x)
+    return tails + bessel + s.gamma(1 + a * x) + s.voigt_profile(x - a, b, 0.3)
 
 
 def shared(x, a, b):

@@ -23,8 +23,8 @@ pub mod source;
 
 pub use closure::{ClosureEstimate, ClosureFit};
 pub use fit::{
-    CovarianceKind, CurveFit, Data, Estimate, Finish, Method, Options, Progressive, Scale, Sigma,
-    curve_fit, values,
+    CovarianceKind, CurveFit, Data, Estimate, Finish, Method, Options, Progressive, Restarts,
+    Scale, Sigma, curve_fit, values,
 };
 pub use fitzroy::dist::Real;
 pub use fitzroy_graph::Expr;

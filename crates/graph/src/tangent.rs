@@ -43,6 +43,48 @@ pub fn tangent(graph: &mut Graph, y: NodeId, seeds: &[(NodeId, NodeId)]) -> Node
     graph.broadcast(out, &dims)
 }
 
+/// Whether `t` may be 0 in some rows.
+fn varies(g: &Graph, t: NodeId) -> bool {
+    !g.dims(t).is_empty() && g.constant(t).is_none()
+}
+
+/// Slope times derivative of the input, 0 where one of them is and the other may be infinite: √0 stays 0, and
+/// 1/(1 + exp(u)) is 0 with all its derivatives where exp(u) overflows.
+fn unary_term(g: &mut Graph, op: Unary, slope: NodeId, t: NodeId) -> NodeId {
+    match op {
+        Unary::Recip | Unary::Exp | Unary::Expm1 if overflows(g, t) => {
+            g.bin(Binary::MulZ, slope, t)
+        }
+        Unary::Sqrt if varies(g, t) => g.bin(Binary::MulZ, t, slope),
+        _ => g.bin(Binary::Mul, slope, t),
+    }
+}
+
+/// The same of two inputs: 0ᵇ stays 0.
+fn binary_term(g: &mut Graph, op: Binary, slot: usize, slope: NodeId, t: NodeId) -> NodeId {
+    match (op, slot) {
+        (Binary::Pow, 0) | (Binary::Div, 1) if overflows(g, t) => g.bin(Binary::MulZ, slope, t),
+        (Binary::Pow, 0) if varies(g, t) => g.bin(Binary::MulZ, t, slope),
+        // Its first factor decides.
+        (Binary::MulZ, 0) => g.bin(Binary::MulZ, t, slope),
+        (Binary::MulZ, _) => g.bin(Binary::MulZ, slope, t),
+        _ => g.bin(Binary::Mul, slope, t),
+    }
+}
+
+/// Whether `node` is made of functions that leave the range of numbers soon.
+fn overflows(g: &Graph, node: NodeId) -> bool {
+    let needed = g.needed(&[node]);
+    g.node_ids().take(node.index() + 1).any(|id| {
+        let grows = matches!(
+            g.node(id).op,
+            Op::Unary(Unary::Exp | Unary::Expm1 | Unary::Sinh | Unary::Cosh)
+                | Op::Binary(Binary::Pow)
+        );
+        needed[id.index()] && grows
+    })
+}
+
 /// The derivative of one node, given those of its inputs; `None` stands for 0.
 fn rule(g: &mut Graph, id: NodeId, along: &[Option<NodeId>]) -> Option<NodeId> {
     let node = g.node(id).clone();
@@ -55,7 +97,7 @@ fn rule(g: &mut Graph, id: NodeId, along: &[Option<NodeId>]) -> Option<NodeId> {
         Op::Unary(Unary::Neg) => first.map(|t| g.unary(Unary::Neg, t)),
         Op::Unary(op) => {
             let slope = unary_partial(g, op, node.inputs[0], id)?;
-            first.map(|t| g.bin(Binary::Mul, slope, t))
+            first.map(|t| unary_term(g, op, slope, t))
         }
         Op::Binary(op) => {
             let one = g.lit(1.0);
@@ -63,7 +105,7 @@ fn rule(g: &mut Graph, id: NodeId, along: &[Option<NodeId>]) -> Option<NodeId> {
             let mut total = None;
             for (slot, slope) in binary_rule(g, op, &node.inputs, id, one, false) {
                 let Some(t) = inputs[slot] else { continue };
-                let term = g.bin(Binary::Mul, slope, t);
+                let term = binary_term(g, op, slot, slope, t);
                 total = Some(match total {
                     None => term,
                     Some(sum) => g.bin(Binary::Add, sum, term),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .curves.fitter import CurveFit
     from .curves.many import ManyEstimates
     from .curves.scipy_form import curve_fit
-    from .curves.words import OptimizeWarning, UntracedWarning
+    from .curves.words import DoubtWarning, OptimizeWarning, UntracedWarning
     from .density import Density
     from .machine import devices, release_devices, verify
     from .model import Model
@@ -34,6 +34,7 @@ __all__ = [
     "Converted",
     "CurveFit",
     "Density",
+    "DoubtWarning",
     "Estimate",
     "ManyEstimates",
     "Model",
@@ -68,6 +69,7 @@ MODULES = {
     "Converted": "pymc",
     "CurveFit": "curves.fitter",
     "Density": "density",
+    "DoubtWarning": "curves.words",
     "Estimate": "curves.estimate",
     "ManyEstimates": "curves.many",
     "Model": "model",

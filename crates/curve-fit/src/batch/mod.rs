@@ -18,7 +18,7 @@ mod step;
 pub use doubts::doubts;
 pub use groups::Groups;
 
-use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, fit_table};
+use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, Restarts, fit_table};
 use crate::formula::{Loss, Setting, computed_column};
 use crate::method::{Next, Status};
 use crate::pass::{Columns, Seat};
@@ -415,6 +415,7 @@ fn one(
     let options = Options {
         p0,
         threads: 1,
+        restarts: Restarts::Never,
         ..options.clone()
     };
     fit_table(plan, &own, &options, &mut |_| Next::Continue).ok()

@@ -1,5 +1,6 @@
 //! From a minimum to a result: rank, covariance, intervals, findings.
 
+use super::advice::Advice;
 use super::data::Data;
 use super::doubt::Doubts;
 use super::estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
@@ -9,7 +10,6 @@ use super::problem::Problem;
 use super::solve::Solution;
 use super::start::StartRule;
 use crate::formula::{Loss, Setting};
-use crate::method::Status;
 use crate::method::dense::{Triangle, inverse};
 use crate::method::optimality::descent;
 use crate::method::statistics::{
@@ -21,8 +21,6 @@ use fitzroy_device::cpu::TILE_ROWS;
 
 /// Condition of the scaled Jacobian up to which its normal matrix is inverted; beyond, QR.
 const NORMAL_IS_FINE: f64 = 1e4;
-/// Degrees of freedom below which a warning is due.
-const LOW_DOF: usize = 3;
 
 /// The result of `solution`.
 pub(crate) fn conclude(
@@ -172,7 +170,10 @@ pub(crate) fn conclude(
         method: solution.method,
         minima: minima(&solution.costs, starts_of(options, &solution.costs)),
         findings: solution.findings,
-        flags: Vec::new(),
+        flags: match solution.start.findings.is_empty() {
+            true => Vec::new(),
+            false => vec!["guessed_start"],
+        },
     };
     let advice = Advice {
         plan,
@@ -401,159 +402,6 @@ fn minima(costs: &[f64], n_starts: usize) -> Option<Minima> {
         n_best,
         costs: distinct,
     })
-}
-
-/// What a person should know about a result.
-struct Advice<'a> {
-    plan: &'a Plan,
-    options: &'a Options,
-    at_bound: &'a [bool],
-    inside: &'a [usize],
-    ranked: &'a Rank,
-    doubts: &'a Doubts,
-    last_fall: f64,
-    /// A free parameter along which the cost falls at the end.
-    descent: Option<usize>,
-}
-
-impl Advice<'_> {
-    fn give(&self, e: &mut Estimate) {
-        let say = |e: &mut Estimate, text: String| e.findings.push(text);
-        match e.status {
-            Status::EvaluationLimit | Status::TimeLimit => {
-                let what = if e.status == Status::TimeLimit {
-                    "the time limit was reached".to_string()
-                } else {
-                    format!("{} evaluations", e.evaluations)
-                };
-                let fall = 100.0 * self.last_fall;
-                say(
-                    e,
-                    format!("not converged: {what}; cost still falling {fall:.2} % per step"),
-                );
-            }
-            _ if !self.doubts.beyond.is_empty() => {
-                let text = self.doubts.beyond_words(self.plan, &e.popt);
-                say(e, text.expect("there is a parameter beyond"));
-                e.flags.push("out_of_range");
-            }
-            Status::DampingLimit | Status::NoProgress => {
-                let along = match self.descent {
-                    Some(k) => format!(", though its slope along {} is not 0", self.plan.name(k)),
-                    None => String::new(),
-                };
-                let text = format!(
-                    "not converged: no step reduced the cost any further{along}; try other starting values \
-                     (⟨p0⟩, ⟨multistart⟩)"
-                );
-                say(e, text);
-            }
-            Status::Kink => {
-                let text = "the curve has a kink where the sum of squares is least; standard errors are those of \
-                            one side of it, and may be too small";
-                say(e, text.into());
-                e.flags.push("kink");
-            }
-            Status::NonFinite => say(e, "not converged: the model has no finite value".into()),
-            Status::Interrupted => say(e, "not converged: interrupted".into()),
-            _ => {}
-        }
-        for k in (0..self.at_bound.len()).filter(|&k| self.at_bound[k]) {
-            let lower = e.popt[k] <= self.plan.bounds.lower[k];
-            let (side, at) = if lower {
-                ("lower", self.plan.bounds.lower[k])
-            } else {
-                ("upper", self.plan.bounds.upper[k])
-            };
-            let name = self.plan.name(k);
-            say(
-                e,
-                format!("{name} is at its {side} bound {at}; no standard error for it"),
-            );
-        }
-        if self.at_bound.iter().any(|&b| b) {
-            e.flags.push("at_bound");
-        }
-        let lost = self.doubts.lost_words(self.plan);
-        let apart = || {
-            self.ranked
-                .undetermined
-                .as_ref()
-                .map(|v| self.rank_words(v))
-        };
-        // Nobody looks for parameters to tell apart where the numbers themselves are in doubt.
-        if self.doubts.beyond.is_empty()
-            && let Some(text) = lost.or_else(apart)
-        {
-            e.flags.push("rank_deficient");
-            say(e, text);
-        }
-        if e.dof < LOW_DOF {
-            e.flags.push("low_degrees_of_freedom");
-            let (n, p) = (e.n, e.popt.len());
-            say(
-                e,
-                format!(
-                    "{n} rows and {p} parameters: intervals rest on {} degrees of freedom",
-                    e.dof
-                ),
-            );
-        }
-        if let Some(m) = &e.minima
-            && m.costs.len() > 1
-            // A search of the whole field is the remedy for them.
-            && !self.options.global
-        {
-            let text = format!(
-                "{} distinct minima; {} of {} starts reached the best",
-                m.costs.len(),
-                m.n_best,
-                m.n_starts
-            );
-            e.flags.push("multiple_minima");
-            say(e, text);
-        }
-    }
-
-    /// Which parameters cannot be told apart.
-    fn rank_words(&self, v: &[f64]) -> String {
-        let peak = v.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-        let names: Vec<&str> = self
-            .inside
-            .iter()
-            .zip(v)
-            .filter(|(_, x)| x.abs() > 0.05 * peak)
-            .map(|(&k, _)| self.plan.name(k))
-            .collect();
-        if let [one] = names[..] {
-            let k = self
-                .inside
-                .iter()
-                .position(|&k| self.plan.name(k) == one)
-                .unwrap_or(0);
-            let what = if self.plan.programs.unused()[self.inside[k]] {
-                "the model does not depend on it"
-            } else {
-                "no row is sensitive to it here"
-            };
-            return format!("{one} cannot be determined: {what}; fix it with ⟨fix {one}=VALUE⟩");
-        }
-        let signs: Vec<f64> = v
-            .iter()
-            .filter(|x| x.abs() > 0.05 * peak)
-            .copied()
-            .collect();
-        // What the data leave free is the direction v; with two parameters, name their correlation.
-        let correlation = match signs[..] {
-            [a, b] => format!(" (correlation {})", if a * b < 0.0 { "-1" } else { "1" }),
-            _ => String::new(),
-        };
-        let list = match names.split_last() {
-            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-            _ => "the parameters".to_string(),
-        };
-        format!("{list} cannot be told apart{correlation}: fix one, or add rows that separate them")
-    }
 }
 
 /// Refuses fewer rows than parameters, and negative counts.

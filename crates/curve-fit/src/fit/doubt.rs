@@ -62,7 +62,7 @@ impl Doubts {
             let length = own(k).sqrt();
             let size = theta[k].abs().max(start[k].abs());
             // Only now, since it reads data.
-            if length * size <= least && length * start::reach(plan, table, k)? <= least {
+            if length * size <= least && length * super::ranges::reach(plan, table, k)? <= least {
                 out.lost.push(k);
             }
         }

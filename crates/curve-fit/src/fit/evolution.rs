@@ -5,7 +5,8 @@
 use super::options::Options;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::start::{least_squares, ranges, sample, spread};
+use super::ranges::{Reach, ranges};
+use super::start::{least_squares, sample};
 use crate::formula::Loss;
 use crate::method::dense::{cholesky, cholesky_solve};
 use crate::method::starts::{Design, points};
@@ -45,7 +46,7 @@ struct Member {
 struct Field<'f, 'a> {
     plan: &'f Plan,
     problem: &'f mut Problem<'a>,
-    ranges: &'f [(f64, f64)],
+    reaches: &'f [Reach],
     /// Values of what is not searched for, and where linear parameters are solved from.
     theta: Vec<f64>,
     /// Searched for.
@@ -69,7 +70,8 @@ pub(super) fn global(
     let ranges = ranges(plan, &sample);
     let plain = least_squares(plan)?;
     let mut own = Problem::new(&plain, problem.reader.table, problem.reader.threads, 1.0);
-    let found = evolve(plan, &mut own, &ranges, first, options.seed);
+    let reaches: Vec<Reach> = ranges.into_iter().map(Reach::of).collect();
+    let found = evolve(plan, &mut own, &reaches, first, options.seed);
     problem.reads += own.reads;
     found
 }
@@ -80,10 +82,10 @@ pub(super) fn global(
 ///
 /// # Errors
 /// The data cannot be read.
-fn evolve(
+pub(super) fn evolve(
     plan: &Plan,
     problem: &mut Problem<'_>,
-    ranges: &[(f64, f64)],
+    reaches: &[Reach],
     start: &[f64],
     seed: u64,
 ) -> Result<Vec<Vec<f64>>> {
@@ -98,7 +100,7 @@ fn evolve(
     let mut field = Field {
         plan,
         problem,
-        ranges,
+        reaches,
         theta: start.to_vec(),
         open,
         solved,
@@ -162,7 +164,7 @@ impl Field<'_, '_> {
     /// All parameters at a point of the cube; the linear ones are still where they are solved from.
     fn place(&mut self, at: &[f64]) {
         for (&k, u) in self.open.iter().zip(at) {
-            self.theta[k] = self.plan.bounds.clip(k, spread(self.ranges[k], *u));
+            self.theta[k] = self.plan.bounds.clip(k, self.reaches[k].at(*u));
         }
     }
 

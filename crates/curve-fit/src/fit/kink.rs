@@ -3,7 +3,9 @@
 //!
 //! Such a point is found by steps along the parameters, longer after one that lowers the cost and shorter after
 //! a round in which none does (Hooke and Jeeves, Journal of the ACM 8, 1961). It is known to be a kink where the
-//! slopes promise that a step lowers the cost, and no step does, however short: on a smooth curve one would.
+//! slopes promise that a step lowers the cost, and no step does, however short: on a smooth curve one would. Where steps
+//! along the parameters do not get there in time, as in a narrow valley, the interval is halved in which the slope turns,
+//! the other parameters being fitted at each point.
 
 use super::problem::Problem;
 use crate::method::{Bounds, Limits, Minimum, Moments, Next, Objective, lm};
@@ -24,6 +26,10 @@ const PART: usize = 4;
 const MOST_STEPS: usize = 60;
 /// Most rounds.
 const ROUNDS: usize = 8;
+/// Times that the interval is halved in which a slope turns.
+const HALVED: usize = 60;
+/// The part of the cost that rounding may add.
+const ROUNDED: f64 = 1e-12;
 
 /// Moves `best` to the lowest point around; true if that is a kink. Parameters at which slopes jump are held
 /// while the others are fitted, which leads along the kink.
@@ -48,7 +54,102 @@ pub(super) fn rests(
             std::mem::swap(&mut best.moments, &mut found.moments);
         }
     }
-    Ok(false)
+    between(problem, bounds, limits, best)
+}
+
+/// Moves `best` to where slopes change their sign along one parameter after the other, the rest being fitted at each
+/// point; false where they do not.
+fn between(
+    problem: &mut Problem<'_>,
+    bounds: &Bounds,
+    limits: &Limits,
+    best: &mut Minimum,
+) -> Result<bool> {
+    if best.evaluations >= limits.max_evaluations {
+        return Ok(false);
+    }
+    let mut held = bounds.clone();
+    let mut any = false;
+    for _ in 0..best.theta.len() {
+        let jumps = jumping(&held, best);
+        let Some(&k) = jumps.iter().find(|&&k| held.lower[k] < held.upper[k]) else {
+            return Ok(any);
+        };
+        let Some(found) = turning(problem, &held, limits, best, k)? else {
+            return Ok(false);
+        };
+        if found.moments.cost > best.moments.cost * (1.0 + ROUNDED) {
+            return Ok(false);
+        }
+        let evaluations = best.evaluations + found.evaluations;
+        *best = Minimum {
+            evaluations,
+            ..found
+        };
+        (held.lower[k], held.upper[k]) = (best.theta[k], best.theta[k]);
+        any = true;
+    }
+    Ok(any)
+}
+
+/// The point of least cost where the slope along parameter `k` turns, by halves.
+fn turning(
+    problem: &mut Problem<'_>,
+    bounds: &Bounds,
+    limits: &Limits,
+    best: &Minimum,
+    k: usize,
+) -> Result<Option<Minimum>> {
+    let mut evaluations = 0;
+    let mut at = |x: f64, from: &[f64]| -> Result<Minimum> {
+        let mut held = bounds.clone();
+        (held.lower[k], held.upper[k]) = (x, x);
+        let mut theta = from.to_vec();
+        theta[k] = x;
+        let found = lm::minimise(problem, &theta, &held, limits, &mut |_| Next::Continue)?;
+        evaluations += found.evaluations;
+        Ok(found)
+    };
+    let size = best.moments.normal[k * best.theta.len() + k].sqrt();
+    let mut near = at(best.theta[k], &best.theta)?;
+    let down = -near.moments.gradient[k].signum();
+    let mut length = STEPS[1] * (2.0 * best.moments.cost).sqrt() / size;
+    let longest = STEPS[0] / STEPS[1] * length;
+    let mut far = loop {
+        let x = bounds.clip(k, near.theta[k] + down * length);
+        let there = at(x, &near.theta)?;
+        if !there.moments.is_finite() || x == near.theta[k] {
+            return Ok(None);
+        }
+        if there.moments.gradient[k] * down > 0.0 {
+            break there;
+        }
+        if length > longest {
+            return Ok(None);
+        }
+        near = there;
+        length *= FACTOR;
+    };
+    for _ in 0..HALVED {
+        let x = 0.5 * (near.theta[k] + far.theta[k]);
+        if x == near.theta[k] || x == far.theta[k] {
+            break;
+        }
+        let middle = at(x, &near.theta)?;
+        if !middle.moments.is_finite() {
+            return Ok(None);
+        }
+        match middle.moments.gradient[k] * down > 0.0 {
+            true => far = middle,
+            false => near = middle,
+        }
+    }
+    let mut lower = match far.moments.cost < near.moments.cost {
+        true => far,
+        false => near,
+    };
+    lower.evaluations = evaluations;
+    Ok(Some(lower))
 }
 
 /// Parameters whose slopes promise a fall.

@@ -1,5 +1,6 @@
 //! Fits: from a formula, data and options to an estimate.
 
+mod advice;
 mod components;
 mod conclude;
 mod constrain;
@@ -20,15 +21,18 @@ mod plan;
 mod predict;
 mod problem;
 mod quality;
+mod ranges;
 mod region;
 mod resample;
 mod residuals;
+mod restart;
 mod robust;
 mod samples;
 mod scan;
 mod search;
 mod select;
 mod settle;
+mod sign;
 mod solve;
 mod start;
 mod verdict;
@@ -41,7 +45,7 @@ pub use curved::Curved;
 pub use data::{Data, Sigma};
 pub use estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
 pub use odr::{Orthogonal, orthogonal};
-pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Scale, values};
+pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Restarts, Scale, values};
 pub use pattern::Pattern;
 pub use plan::Plan;
 pub use predict::{Prediction, pointwise, predict, profile, quantile};
@@ -253,17 +257,22 @@ pub fn fit_table(
     observer: &mut Observer<'_>,
 ) -> Result<Estimate> {
     check_options(options)?;
-    let mut best: Option<Estimate> = None;
+    let mut best: Result<Option<Estimate>> = Ok(None);
     for options in constrain::starts(plan, table, options, observer)? {
-        let solution = solve::solve(plan, table, &options, observer)?;
-        let found = conclude::conclude(plan, table, &options, solution)?;
-        let better =
-            |best: &Estimate| (found.converged(), -found.cost) > (best.converged(), -best.cost);
-        if best.as_ref().is_none_or(better) {
-            best = Some(found);
-        }
+        let found = match solve::solve(plan, table, &options, observer) {
+            Ok(solution) => conclude::conclude(plan, table, &options, solution)?,
+            Err(error) if matches!(best, Ok(None)) => {
+                best = Err(error);
+                continue;
+            }
+            Err(_) => continue,
+        };
+        best = Ok(Some(match best {
+            Ok(Some(best)) if !found.is_better_than(&best) => best,
+            _ => found,
+        }));
     }
-    let mut best = best.expect("a fit has a start");
+    let mut best = restart::again(plan, table, options, best, observer)?;
     if !plan.constrained.curved.is_empty() {
         best = curved::constrained(plan, table, options, best, observer)?;
     }

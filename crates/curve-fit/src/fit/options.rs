@@ -114,6 +114,18 @@ impl Named for Finish {
         &[("fast", Finish::Fast), ("exact", Finish::Exact)];
 }
 
+/// When a fit that does not describe its rows is searched for once more, with other starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Restarts {
+    /// Where no starting values were given, and where those that were led to no minimum.
+    #[default]
+    Unstarted,
+    /// Wherever a curve does not describe its rows.
+    Always,
+    /// Never.
+    Never,
+}
+
 /// Everything a fit may be asked for; the default suits least squares.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -150,6 +162,8 @@ pub struct Options {
     /// Whether the field within bounds, or automatic ranges, is searched by differential evolution for
     /// further starts.
     pub global: bool,
+    /// When other starts are looked for after a fit that does not describe its rows.
+    pub restarts: Restarts,
     /// How starts fill the bounds.
     pub starts: Design,
     /// Seed of starts and of the subsample.
@@ -179,6 +193,7 @@ impl Default for Options {
             finish: Finish::Fast,
             multistart: 1,
             global: false,
+            restarts: Restarts::Unstarted,
             starts: Design::Sobol,
             seed: 42,
             threads: 1,

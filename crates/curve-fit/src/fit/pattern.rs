@@ -159,11 +159,18 @@ fn far(r: &[f64]) -> f64 {
 }
 
 /// Sums over residuals after the first: of products with the sum of at most `reach` before them, of the squares of
-/// these products, and of their own squares.
+/// these products, and of their own squares. `reach` is a power of two: sums of two, of four and so on take turns.
 fn alike(r: &[f64], reach: usize) -> [f64; 3] {
+    let mut before = r.to_vec();
+    let mut width = 1;
+    while width < reach {
+        for i in (width..before.len()).rev() {
+            before[i] += before[i - width];
+        }
+        width *= 2;
+    }
     let mut sums = [0.0; 3];
-    for (i, x) in r.iter().enumerate().skip(1) {
-        let before: f64 = r[i.saturating_sub(reach)..i].iter().sum();
+    for (x, before) in r.iter().skip(1).zip(&before) {
         let product = x * before;
         sums[0] += product;
         sums[1] += product * product;

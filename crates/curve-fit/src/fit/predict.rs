@@ -182,6 +182,7 @@ pub fn profile(
     let mut cost_at = |value: f64| -> Result<f64> {
         let mut options = fixed(value);
         options.p0.clone_from(&rest);
+        options.restarts = super::Restarts::Never;
         options.f_scale = super::Scale::Fixed(estimate.f_scale);
         let plan = Plan::new(&plan.formula, plan.roles.clone(), plan.weighted, &options)?;
         if plan.free.is_empty() {

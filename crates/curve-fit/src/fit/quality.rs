@@ -67,7 +67,7 @@ pub(crate) fn quality_at(
     let stride = table.n_rows().div_ceil(MOST_SORTED).max(1);
     // A stretch of every so many rows, whose neighbours are neighbours.
     let mut kept = Vec::new();
-    problem.reader.rows(&value, &params, &mut |first, out| {
+    problem.reader.rows(value, &params, &mut |first, out| {
         let weights = out.get(2).map(Vec::as_slice);
         if first == 0 {
             s.centre = centre(&out[1], weights);

@@ -85,6 +85,7 @@ pub fn resample(
         p0: at.collect(),
         multistart: 1,
         global: false,
+        restarts: super::Restarts::Never,
         ..options.clone()
     };
     let mut values = Vec::new();

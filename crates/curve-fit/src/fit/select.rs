@@ -205,6 +205,7 @@ fn contains(
                 p0,
                 multistart: 1,
                 global: false,
+                restarts: super::Restarts::Never,
                 ..options.clone()
             };
             let found = super::fit_table(large.plan, &table, &options, &mut |_| Next::Continue);

@@ -9,6 +9,7 @@ use super::problem::Problem;
 use super::robust::auto_scale;
 use super::samples::near;
 use super::settle::settle;
+use super::sign;
 use super::start::{self, Start};
 use crate::formula::Loss;
 use crate::method::{Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status};
@@ -106,6 +107,7 @@ pub(crate) fn solve(
         }
         if !large {
             settle(&plan.bounds, options, &mut small, &mut found, observer)?;
+            sign::settle(plan, options, &mut small, &mut found.0)?;
             problem.reads = small.reads;
         }
         (start, found, costs)

@@ -3,6 +3,7 @@
 use super::options::Options;
 use super::plan::Plan;
 use super::problem::Problem;
+use super::ranges::{PLAIN, ranges, spread};
 use super::robust::with_loss;
 use super::scan::Scan;
 use super::search::{Found, search as search_terms};
@@ -60,11 +61,7 @@ const FEW_ROWS: usize = 4096;
 /// The best of many points, of which each is followed for a few steps: the lowest point may lie beside the
 /// wrong minimum, as one peak of a sum does between two of the data.
 const FOLLOWED: usize = 16;
-/// Widths to expect, in spans of a predictor.
-const NARROW: f64 = 0.005;
-const WIDE: f64 = 0.5;
-/// Where a number without unit may lie, and where it is looked for among others.
-const PLAIN: (f64, f64) = (0.05, 20.0);
+/// Where a number without unit is looked for among others.
 const NEAR_ONE: (f64, f64) = (0.2, 2.0);
 /// Most rows that rules look at.
 const LOOKED_AT: usize = 4096;
@@ -135,6 +132,11 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         best = search.best(problem, wanted, |_| false)?;
         projectable = false;
     }
+    if let Some(other) = undone(plan, options, problem, &rules, &search)?
+        && other.0 < best.0
+    {
+        best = other;
+    }
     let theta = best.1;
     for (k, rule) in rules.iter_mut().enumerate() {
         if *rule == StartRule::Automatic && (projectable || placed) && linear[k] {
@@ -174,6 +176,49 @@ fn terms(
     Ok(cost.map(|cost| (cost, found)))
 }
 
+/// A start of what the curve is a function of, where that alone has linear parameters, with the cost of the curve there.
+fn undone(
+    plan: &Plan,
+    options: &Options,
+    problem: &mut Problem<'_>,
+    rules: &[StartRule],
+    known: &Search<'_>,
+) -> Result<Option<(f64, Vec<f64>)>> {
+    if known.plain.linear().contains(&true) {
+        return Ok(None);
+    }
+    let parts = (&plan.formula, &plan.roles, &plan.settings[..]);
+    let engine = plan.programs.engine();
+    let Some(programs) = Programs::undone(parts.0, parts.1, parts.2, plan.weighted, engine)? else {
+        return Ok(None);
+    };
+    let programs = Arc::new(programs);
+    let linear = programs.linear().to_vec();
+    let sum = Plan {
+        programs: Arc::clone(&programs),
+        ..plan.clone()
+    };
+    let mut own = Problem::new(&programs, problem.reader.table, 1, 1.0);
+    let search = Search {
+        plan: &sum,
+        options,
+        plain: &programs,
+        theta: known.theta.clone(),
+        ranges: known.ranges.clone(),
+    };
+    let wanted = |k: usize| rules[k] == StartRule::Automatic;
+    let is_solved = |k: usize| programs.projection().is_some() && linear[k] && wanted(k);
+    let placed = terms(&search, &mut own, rules)?;
+    let mut best = search.best(&mut own, wanted, is_solved)?;
+    if let Some((cost, found)) = placed
+        && cost < best.0
+    {
+        best = (cost, found.theta);
+    }
+    let cost = cost_inside(plan, problem, &mut best.1)?;
+    Ok(cost.map(|cost| (cost, best.1)))
+}
+
 /// That nothing shows where `parameters` are.
 fn guess(plan: &Plan, parameters: &[usize]) -> String {
     let names: Vec<&str> = parameters.iter().map(|&k| plan.name(k)).collect();
@@ -210,14 +255,6 @@ pub(super) fn least_squares(plan: &Plan) -> Result<Arc<Programs>> {
         Loss::Linear => Arc::clone(&plan.programs),
         _ => Arc::new(with_loss(plan, Loss::Linear)?),
     })
-}
-
-/// How far free parameter `k` may be expected to go: the far end of its bounds or of the range that the
-/// data suggest.
-pub(super) fn reach(plan: &Plan, table: &dyn Table, k: usize) -> Result<f64> {
-    let sample = sample(table, plan.roles.predictors.len())?;
-    let (low, high) = ranges(plan, &sample)[k];
-    Ok(low.abs().max(high.abs()))
 }
 
 /// Where the first predictor begins, if that is far from 0 beside how far it goes: (name, where).
@@ -397,63 +434,6 @@ fn solve(
         theta[k] = theta[k].max(1e-3 * largest);
     }
     Ok(())
-}
-
-/// Where free parameters may lie.
-pub(super) fn ranges(plan: &Plan, sample: &Sample) -> Vec<(f64, f64)> {
-    let powers = plan.formula.powers(&plan.roles);
-    let power = |k: usize| powers[plan.free[k]];
-    (0..plan.free.len())
-        .map(|k| range(plan, sample, k, power(k)))
-        .collect()
-}
-
-/// Where free parameter k, measured in a `power` of the predictors' unit, may lie: its bounds, or the range
-/// that the data suggest.
-fn range(plan: &Plan, sample: &Sample, k: usize, power: Option<f64>) -> (f64, f64) {
-    let (low, high) = (plan.bounds.lower[k], plan.bounds.upper[k]);
-    if low.is_finite() && high.is_finite() {
-        return (low, high);
-    }
-    let size = |column: usize| {
-        let (a, b) = sample.range(column);
-        a.abs().max(b.abs()).max(f64::MIN_POSITIVE)
-    };
-    let names = plan
-        .roles
-        .parameters
-        .iter()
-        .filter_map(|p| p.indexed.as_ref());
-    let labels: Vec<&String> = names.map(|(_, column, _)| column).collect();
-    let numbers = (0..sample.x.len()).filter(|&c| !labels.contains(&&plan.roles.predictors[c]));
-    let spans = numbers.map(|column| sample.span(column));
-    let (least, most) = spans.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), x| {
-        (a.min(x), b.max(x))
-    });
-    let suggested = match (plan.formula.place_of(plan.name(k), &plan.roles), power) {
-        (Some((true, column)), _) => sample.range(column),
-        (Some((false, column)), Some(1.0)) => (size(column) / 30.0, 10.0 * size(column)),
-        (Some((false, column)), _) => (0.1 / size(column), 30.0 / size(column)),
-        // A width, or what is measured as one: predictors of one unit reach about as far.
-        (None, Some(power)) if power != 0.0 && most <= 10.0 * least => {
-            let ends = [NARROW * least, WIDE * most].map(|width| width.powf(power));
-            (ends[0].min(ends[1]), ends[0].max(ends[1]))
-        }
-        (None, _) => PLAIN,
-    };
-    (
-        suggested.0.max(low),
-        suggested.1.min(high.max(suggested.0.max(low) + 1.0)),
-    )
-}
-
-/// A point of a range: by its logarithm where both ends are positive and far apart.
-pub(super) fn spread((low, high): (f64, f64), u: f64) -> f64 {
-    if low > 0.0 && high / low > 30.0 {
-        (low.ln() + u * (high / low).ln()).exp()
-    } else {
-        low + u * (high - low)
-    }
 }
 
 /// Starts of a multi-start: the first as for one, the others across bounds or ranges.

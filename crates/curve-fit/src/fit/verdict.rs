@@ -154,6 +154,11 @@ impl Estimate {
         }
     }
 
+    /// Whether this fit of the same rows is to be preferred: it converged where the other did not, or costs less.
+    pub(crate) fn is_better_than(&self, other: &Estimate) -> bool {
+        (self.converged(), -self.cost) > (other.converged(), -other.cost)
+    }
+
     /// Doubts in a fit that converged: "the residuals are patterned"; none where there are none.
     pub fn doubts(&self) -> Option<String> {
         let own = Doubt::ALL

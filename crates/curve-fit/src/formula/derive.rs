@@ -1,80 +1,24 @@
 //! From a formula to row programs: residual, partials, weights, and the columns of projection.
 
 use super::build::{Recorder, Setting};
+use super::link::undo;
+use super::loss::{Loss, Parts};
 use super::newton::Newton;
+use super::projection::{Projection, project};
 use super::separate::separate;
 use super::structure::{Structure, steps};
 use super::{Formula, Roles};
 use crate::pass::Slots;
+use fitzroy::Result;
 use fitzroy::dist::Real;
-use fitzroy::{Named, Result};
 use fitzroy_device::cpu::{Engine, GridProgram, RowProgram, Separated};
 use fitzroy_graph::{Binary, DimId, Expr as Value, Graph, NodeId, Op, Scope, Unary, tangent};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What is minimised: F = ½ C² Σ ρ((r/C)²), with r = (f − y)/σ, or half the Poisson deviance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loss {
-    /// ρ(z) = z: least squares.
-    #[default]
-    Linear,
-    /// ρ(z) = 2(√(1+z) − 1).
-    SoftL1,
-    /// ρ(z) = z up to 1, then 2√z − 1.
-    Huber,
-    /// ρ(z) = ln(1 + z).
-    Cauchy,
-    /// ρ(z) = arctan z.
-    Arctan,
-    /// ρ(z) = (1 − (1−z)³)/3 up to 1, then ⅓.
-    Tukey,
-    /// Counts: F = Σ m − y + y ln(y/m), half the deviance.
-    Poisson,
-}
-
-/// A likelihood of counts is asked for as such, and no loss has its name.
-impl Named for Loss {
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("linear", Loss::Linear),
-        ("soft_l1", Loss::SoftL1),
-        ("huber", Loss::Huber),
-        ("cauchy", Loss::Cauchy),
-        ("arctan", Loss::Arctan),
-        ("tukey", Loss::Tukey),
-    ];
-}
-
-impl Loss {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        let found = Self::NAMES.iter().find(|(_, loss)| *loss == self);
-        found.map_or("poisson", |(name, _)| name)
-    }
-
-    /// True for the losses that bound the pull of outliers.
-    pub fn is_robust(self) -> bool {
-        !matches!(self, Loss::Linear | Loss::Poisson)
-    }
-}
-
 /// Names of the columns that a fit adds to the predictors.
 pub(crate) const RESPONSE: &str = "(y)";
 pub(crate) const WEIGHT: &str = "(1/sigma)";
-
-/// The columns of variable projection; see `method::varpro`.
-pub struct Projection {
-    /// Outputs: bases φ_k, cross partials ∂φ_k/∂β_j, partials ∂φ₀/∂β_j, then r at c = 0.
-    pub program: RowProgram,
-    /// Linear parameters, by position among the free.
-    pub linear: Vec<usize>,
-    /// The other free parameters.
-    pub nonlinear: Vec<usize>,
-    /// (k, j) of each cross partial, as positions in `linear` and `nonlinear`.
-    pub cross: Vec<(usize, usize)>,
-    /// j of each partial ∂φ₀/∂β_j.
-    pub base: Vec<usize>,
-}
 
 /// A formula with its derivatives, compiled for one choice of columns, fixed and tied parameters.
 pub struct Programs {
@@ -100,6 +44,7 @@ pub struct Programs {
     pub(super) base: Option<NodeId>,
     // Most fits need some of these or none, and compiling takes as long as many small passes.
     plain: OnceLock<RowProgram>,
+    value: OnceLock<RowProgram>,
     second: OnceLock<RowProgram>,
     projection: OnceLock<Option<Projection>>,
     newton: OnceLock<Option<Newton>>,
@@ -111,9 +56,6 @@ pub struct Programs {
     /// What passes of these programs needed, for the next fit.
     pub(crate) slots: Slots,
 }
-
-/// Most columns that variable projection may need.
-const MOST_COLUMNS: usize = 24;
 
 impl Programs {
     /// Compiles `formula`; `weighted` adds a column 1/σ.
@@ -130,6 +72,37 @@ impl Programs {
         loss: Loss,
         engine: Engine,
     ) -> Result<Programs> {
+        let made = Self::made(formula, roles, settings, weighted, (loss, engine), false)?;
+        Ok(made.expect("nothing is undone"))
+    }
+
+    /// Least squares of what `formula` is a function of, where it is one of a sum, as 1/(a + b*log(x)) is: the
+    /// response is what the function would have been applied to, and weighs as little as the function makes of it.
+    pub(crate) fn undone(
+        formula: &Formula,
+        roles: &Roles,
+        settings: &[Setting],
+        weighted: bool,
+        engine: Engine,
+    ) -> Result<Option<Programs>> {
+        Self::made(
+            formula,
+            roles,
+            settings,
+            weighted,
+            (Loss::Linear, engine),
+            true,
+        )
+    }
+
+    fn made(
+        formula: &Formula,
+        roles: &Roles,
+        settings: &[Setting],
+        weighted: bool,
+        (loss, engine): (Loss, Engine),
+        undoing: bool,
+    ) -> Result<Option<Programs>> {
         let p = settings
             .iter()
             .filter(|s| matches!(s, Setting::Free))
@@ -149,14 +122,22 @@ impl Programs {
             free: free[..p].to_vec(),
         };
         let curve = recorder.formula(formula)?.broadcast(&scope, &[rows]);
-        let curve = scope.node(curve);
+        let whole = scope.node(curve);
         let weight = weighted.then(|| scope.node(scope.data(WEIGHT, &[rows])));
-        let y = scope.node(y);
+        let observed = scope.node(y);
         let params: Vec<NodeId> = free.iter().map(|&v| scope.node(v)).collect();
+        let (mut curve, mut y, mut factors) = (whole, observed, [weight, None]);
+        if undoing {
+            let Some(link) = scope.with(|g| undo(g, whole, observed)) else {
+                return Ok(None);
+            };
+            (curve, y, factors[1]) = (link.sum, link.response, Some(link.weight));
+        }
         let weigh = |f: NodeId| {
             scope.with(|g| {
                 let r = g.binary(Binary::Sub, f, y).expect("both over rows");
-                weight.map_or(r, |w| g.binary(Binary::Mul, r, w).expect("both over rows"))
+                let times = |r, &w| g.binary(Binary::Mul, r, w).expect("both over rows");
+                factors.iter().flatten().fold(r, times)
             })
         };
         let residual = weigh(curve);
@@ -175,7 +156,13 @@ impl Programs {
         }
         let unused: Vec<bool> = (0..p).map(|k| !depends(residual, k)).collect();
         let candidates = p > 0 && linear.iter().any(|&l| l) && loss == Loss::Linear;
-        let base = if candidates {
+        let base = if candidates && undoing {
+            let zero = scope.node(Value::lit(0.0));
+            let none = (0..p).filter(|&k| linear[k]).map(|k| (params[k], zero));
+            let none: HashMap<NodeId, NodeId> = none.collect();
+            let base = scope.with(|g| g.substitute(&[curve], &none)[0]);
+            Some(weigh(base))
+        } else if candidates {
             for k in (0..p).filter(|&k| linear[k]) {
                 recorder.free[k] = Value::lit(0.0);
             }
@@ -198,11 +185,12 @@ impl Programs {
         };
         let graph = scope.finish();
         let cost: Vec<NodeId> = cost.into_iter().collect();
-        Ok(Programs {
+        Ok(Some(Programs {
             pass: RowProgram::compile(&graph, rows, &weighed, &cost).with_engine(engine),
             params,
             base,
             plain: OnceLock::new(),
+            value: OnceLock::new(),
             second: OnceLock::new(),
             projection: OnceLock::new(),
             newton: OnceLock::new(),
@@ -223,7 +211,7 @@ impl Programs {
             unused,
             graph,
             rows,
-        })
+        }))
     }
 
     /// Number of free parameters.
@@ -327,7 +315,7 @@ impl Programs {
                 let (mut entering, mut left) = (Vec::new(), vec![j]);
                 while let Some(at) = left.pop() {
                     match (&g.node(at).op, &g.node(at).inputs[..]) {
-                        (Op::Binary(Binary::Mul), &[a, b]) => left.extend([a, b]),
+                        (Op::Binary(Binary::Mul | Binary::MulZ), &[a, b]) => left.extend([a, b]),
                         (Op::Unary(Unary::Neg) | Op::Broadcast, &[a]) => left.push(a),
                         _ => {
                             let within = linear.iter().filter(|&&l| depends(g, at, l));
@@ -439,10 +427,12 @@ impl Programs {
     }
 
     /// Outputs `[f, y]`, and 1/σ where rows have one.
-    pub fn value(&self) -> RowProgram {
-        let nodes = [self.curve, self.response].into_iter().chain(self.weight);
-        let nodes: Vec<NodeId> = nodes.collect();
-        RowProgram::compile(&self.graph, self.rows, &nodes, &[])
+    pub fn value(&self) -> &RowProgram {
+        self.value.get_or_init(|| {
+            let nodes = [self.curve, self.response].into_iter().chain(self.weight);
+            let nodes: Vec<NodeId> = nodes.collect();
+            RowProgram::compile(&self.graph, self.rows, &nodes, &[])
+        })
     }
 
     /// Outputs `[∂f/∂θ…, f, y]`: the curve itself, not weighted by σ. Reads all columns, but the
@@ -481,108 +471,4 @@ pub(super) fn depends(g: &Graph, node: NodeId, k: usize) -> bool {
     let needed = g.needed(&[node]);
     let mut ids = g.node_ids();
     ids.any(|id| needed[id.index()] && g.node(id).op == Op::Param { offset: k })
-}
-
-/// The residual and its weights as the loss has them.
-struct Parts<'g> {
-    scope: &'g Scope,
-    residual: NodeId,
-    curve: NodeId,
-    y: NodeId,
-    c: Value<'g>,
-    one: Value<'g>,
-}
-
-impl<'g> Parts<'g> {
-    /// `[√w J…, √w r]` and ρ.
-    fn weighed(&self, loss: Loss, jacobian: &[NodeId]) -> (Vec<NodeId>, Option<NodeId>) {
-        let scope = self.scope;
-        let one = self.one;
-        let lit = Value::lit;
-        let residual = scope.expr(self.residual);
-        let all: Vec<NodeId> = jacobian.iter().copied().chain([self.residual]).collect();
-        if loss == Loss::Poisson {
-            return self.poisson(jacobian);
-        }
-        if loss == Loss::Linear {
-            return (all, None);
-        }
-        let u = residual / self.c;
-        let z = u * u;
-        let (root, rho) = match loss {
-            Loss::SoftL1 => {
-                let root = (z + one).sqrt();
-                ((one / root).sqrt(), lit(2.0) * (root - one))
-            }
-            Loss::Huber => {
-                let (inside, size) = (z.le(one), u.abs());
-                let root = inside.select(one, (one / size).sqrt());
-                (root, inside.select(z, lit(2.0) * size - one))
-            }
-            Loss::Cauchy => ((one / (z + one)).sqrt(), z.ln_1p()),
-            Loss::Arctan => ((one / (z * z + one)).sqrt(), z.atan()),
-            _ => {
-                let inside = z.lt(one);
-                let rest = one - z;
-                let third = lit(1.0 / 3.0);
-                let rho = (one - rest * rest * rest) * third;
-                (inside.select(rest, lit(0.0)), inside.select(rho, third))
-            }
-        };
-        let weighed = all.iter().map(|&n| scope.node(scope.expr(n) * root));
-        (weighed.collect(), Some(scope.node(rho)))
-    }
-
-    /// Fisher's matrix and the gradient of half the deviance: `[∂m/√m…, (m − y)/√m]`.
-    fn poisson(&self, jacobian: &[NodeId]) -> (Vec<NodeId>, Option<NodeId>) {
-        let scope = self.scope;
-        let (m, y) = (scope.expr(self.curve), scope.expr(self.y));
-        let root = self.one / m.sqrt();
-        let weighed = jacobian.iter().chain([&self.residual]);
-        let weighed = weighed.map(|&n| scope.node(scope.expr(n) * root)).collect();
-        let zero = Value::lit(0.0);
-        let log = zero.lt(y).select(y * (y / m).ln() - y, zero);
-        let half_deviance = zero.lt(m).select(m + log, Value::lit(f64::NAN));
-        (weighed, Some(scope.node(half_deviance)))
-    }
-}
-
-fn project(
-    graph: &mut Graph,
-    rows: DimId,
-    is_linear: &[bool],
-    jacobian: &[NodeId],
-    params: &[NodeId],
-    r0: NodeId,
-) -> Option<Projection> {
-    let all = 0..is_linear.len();
-    let linear: Vec<usize> = all.clone().filter(|&k| is_linear[k]).collect();
-    let nonlinear: Vec<usize> = all.filter(|&k| !is_linear[k]).collect();
-    let mut outputs: Vec<NodeId> = linear.iter().map(|&k| jacobian[k]).collect();
-    let mut cross = Vec::new();
-    for (k, &at) in linear.iter().enumerate() {
-        for (j, &b) in nonlinear.iter().enumerate() {
-            let d = slope(graph, jacobian[at], params[b]);
-            if graph.constant(d) != Some(0.0) {
-                cross.push((k, j));
-                outputs.push(d);
-            }
-        }
-    }
-    let mut base = Vec::new();
-    for (j, &b) in nonlinear.iter().enumerate() {
-        let d = slope(graph, r0, params[b]);
-        if graph.constant(d) != Some(0.0) {
-            base.push(j);
-            outputs.push(d);
-        }
-    }
-    outputs.push(r0);
-    (outputs.len() <= MOST_COLUMNS).then(|| Projection {
-        program: RowProgram::compile(graph, rows, &outputs, &[]),
-        linear,
-        nonlinear,
-        cross,
-        base,
-    })
 }

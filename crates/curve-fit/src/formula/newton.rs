@@ -37,7 +37,7 @@ impl Product {
             match (&node.op, &node.inputs[..]) {
                 (_, _) if g.dims(at).is_empty() => scalars.push(at),
                 (Op::Broadcast, &[a]) if g.dims(a).is_empty() => scalars.push(a),
-                (Op::Binary(Binary::Mul), &[a, b]) => left.extend([a, b]),
+                (Op::Binary(Binary::Mul | Binary::MulZ), &[a, b]) => left.extend([a, b]),
                 (Op::Unary(Unary::Neg), &[a]) => {
                     left.push(a);
                     scalars.push(g.lit(-1.0));

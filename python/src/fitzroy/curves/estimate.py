@@ -54,6 +54,8 @@ class Estimate:
     status: str
     #: Whether this is a minimum.
     converged: bool
+    #: What speaks against a fit that converged, in a few words: `the residuals are patterned`; else empty.
+    doubts: str
     #: What is remarkable, in sentences.
     findings: list[str]
     #: The formula that was fitted; none for a function that was called.
@@ -84,6 +86,7 @@ class Estimate:
         self.reduced_chi2 = facts["reduced_chi2"]
         self.evaluations = facts["evaluations"]
         self.flags: list[str] = facts["flags"]
+        self.doubts = facts.get("doubts", "")
         self.formula = found.made.text if found.made else None
         self.untraced = found.reason
         renamed = found.made.parameters if found.made else self.names
@@ -168,6 +171,7 @@ class Estimate:
 
     def _headline(self) -> str:
         how = "converged" if self.converged else f"NOT CONVERGED ({self.status})"
+        how += f", but {self.doubts}" if self.doubts else ""
         chi2 = f", chi2/dof {self.reduced_chi2:.4g}" if self.dof else ""
         missing = "" if self.covariance_status == "ok" else f", errors: {self.covariance_status}"
         where = "" if self.device == "cpu" else f", on {self.device}"

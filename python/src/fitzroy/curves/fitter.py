@@ -97,6 +97,7 @@ class CurveFit:
         f_scale: float | str = 1.0,
         confidence: float = 0.95,
         multistart: int = 1,
+        global_search: bool = False,
         max_evaluations: int | None = None,
         seed: int = 42,
         threads: int | None = None,
@@ -112,7 +113,9 @@ class CurveFit:
         of a number a dict may say more, `{'value': 1, 'min': 0, 'max': 2, 'vary': False}`, and so
         may lmfit's `Parameters`. bounds are a pair of arrays, SciPy's `Bounds`, or a dict of pairs
         by name. `fixed` holds parameters at a number. sigma are standard deviations of y. Points
-        with NaN are an error, and are left out with `nan_policy='omit'`.
+        with NaN are an error, and are left out with `nan_policy='omit'`. `multistart` is a number
+        of starts inside the bounds, and `global_search` searches them, or ranges that follow from
+        the data, by differential evolution.
 
         `device` says where it is computed: 'cpu', the default; 'cuda', 'cuda:1'; several GPUs as
         'cuda:0,1' or 'cuda:all'; 'auto', a GPU where it is expected to be faster. A GPU needs a
@@ -127,6 +130,7 @@ class CurveFit:
             "f_scale": f_scale,
             "confidence": confidence,
             "multistart": multistart,
+            "global": global_search,
             "seed": seed,
             "exact": True,
         }

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import host
 from ..tracing import parameter_names
 from .solve import DEVICE, Found, Problem, solve
-from .words import UntracedWarning, optimize_warning
+from .words import DoubtWarning, UntracedWarning, optimize_warning
 
 __all__ = ["curve_fit", "infodict", "message_of", "problem_of", "solved"]
 
@@ -73,6 +73,8 @@ def curve_fit(
     'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all'), `device_memory` and `precision`. On a GPU the fit has
     the bits of the processor's, and `infodict["device"]` says where it was made.
 
+    Warns with a `DoubtWarning` where a fit converged to a curve that does not describe the data.
+
     Raises ValueError, TypeError and RuntimeError when SciPy does.
     """
     problem = problem_of(
@@ -115,6 +117,11 @@ def solved(problem: Problem, stacklevel: int = 3) -> Found:
         found.pcov = np.full_like(found.pcov, np.inf)
         message = "Covariance of the parameters could not be estimated"
         warnings.warn(message, category=optimize_warning(), stacklevel=stacklevel)
+    if "doubts" in found.facts:
+        message = f"the fit converged, but {found.facts['doubts']}; look at it beside the data"
+        if problem.p0 is not None:
+            message += ". Without p0 starting values are searched for"
+        warnings.warn(message, category=DoubtWarning, stacklevel=stacklevel)
     return found
 
 

@@ -219,6 +219,8 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         raise ValueError("`loss` other than 'linear' needs a function that can be traced")
     if problem.options.get("multistart", 1) > 1:
         raise ValueError("more than one start needs a function that can be traced")
+    if problem.options.get("global"):
+        raise ValueError("a global search needs a function that can be traced")
     whiten, p = whitened(problem), len(start)
     x = problem.x if problem.given is None else problem.given
     slopes: Callable[[Any], Any] | None = None

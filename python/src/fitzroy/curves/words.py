@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["OptimizeWarning", "UntracedWarning", "optimize_warning"]
+__all__ = ["DoubtWarning", "OptimizeWarning", "UntracedWarning", "optimize_warning"]
+
+
+class DoubtWarning(UserWarning):
+    """A fit converged to a curve that does not describe the data."""
 
 
 class UntracedWarning(UserWarning):

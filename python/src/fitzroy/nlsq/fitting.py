@@ -32,7 +32,7 @@ METHODS: dict[str | None, tuple[str | None, int]] = {
     "dogbox": ("dogbox", 1),
     "hybrid_streaming": (None, 1),
     "multi-start": (None, 10),
-    "cmaes": (None, 20),
+    "cmaes": (None, 1),
 }
 #: Starts of NLSQ's workflows, presets and goals.
 STARTS = {
@@ -45,14 +45,16 @@ STARTS = {
         "streaming": 1,
         "hpc": 1,
         "hpc_distributed": 1,
-        "auto_global": 10,
-        "global_auto": 10,
-        "cmaes": 20,
-        "cmaes-global": 20,
+        "auto_global": 1,
+        "global_auto": 1,
+        "cmaes": 1,
+        "cmaes-global": 1,
     },
-    "preset": {"fast": 1, "robust": 5, "global": 20, "streaming": 10, "large": 1},
-    "goal": {"fast": 1, "memory_efficient": 1, "robust": 10, "global": 10, "quality": 10},
+    "preset": {"fast": 1, "robust": 5, "global": 1, "streaming": 10, "large": 1},
+    "goal": {"fast": 1, "memory_efficient": 1, "robust": 10, "global": 1, "quality": 10},
 }
+#: Those of them that search the whole field.
+GLOBAL = frozenset("auto_global global_auto cmaes cmaes-global global".split())
 
 
 def curve_fit(
@@ -73,12 +75,13 @@ def curve_fit(
     `fitzroy.curve_fit`. With `full_output` the return value is SciPy's, with `return_eval` it is
     `(popt, pcov, f(xdata, *popt))`.
 
-    Further keywords: `multistart=True` with `n_starts` or `global_search=True` for several starts
-    inside the bounds, of which the best end is returned; `data_mask`, points that count; `jac`,
+    Further keywords: `multistart=True` with `n_starts` for several starts inside the bounds, of which
+    the best end is returned; `global_search=True` for differential evolution inside the bounds, or
+    ranges that follow from the data; `data_mask`, points that count; `jac`,
     `maxfev` or `max_nfev`, `loss`, `f_scale`, `threads`, `nan_policy`; `device` ('cpu', 'auto',
     'gpu' or 'cuda', 'cuda:1', 'cuda:all') and `device_memory`, as in `fitzroy.curve_fit`. Without
-    it NLSQ_FORCE_CPU and JAX_PLATFORM_NAME are read. `method='multi-start'` and `'cmaes'`
-    are 10 and 20 starts; `'hybrid_streaming'` and `'auto'` are the ordinary fit. Tolerances and
+    it NLSQ_FORCE_CPU and JAX_PLATFORM_NAME are read. `method='multi-start'` is
+    10 starts, `'cmaes'` the global search; `'hybrid_streaming'` and `'auto'` are the ordinary fit. Tolerances and
     settings of NLSQ's solver and checks are accepted and have no effect. A `callback` is not
     called, and a warning says so.
 
@@ -131,8 +134,8 @@ def fit(
 ) -> Any:
     """As `curve_fit`, with the number of starts taken from NLSQ's `workflow`, `preset` or `goal`.
 
-    `'quality'`, `'robust'` and the global ones start from 5 to 20 points inside the bounds, all
-    others from one. `multistart` and `n_starts` come before them. Speed and precision are the same
+    `'quality'` and `'robust'` start from 5 or 10 points inside the bounds, the global ones search
+    the whole field, all others start from one point. `multistart` and `n_starts` come before them. Speed and precision are the same
     for all. `memory_limit_gb` is that of `curve_fit_large`; `size_threshold`, `chunk_size` and
     `show_progress` have no effect. A workflow may be a configuration of streaming.
     """
@@ -147,6 +150,7 @@ def fit(
                 known = ", ".join(STARTS[argument])
                 raise ValueError(f"{argument}='{value}' is not known; it is one of {known}")
             asked = max(asked, STARTS[argument][name])
+            kwargs["global_search"] = kwargs.get("global_search", False) or name in GLOBAL
     if multistart is None:
         multistart = asked > 1 or bool(n_starts and n_starts > 1)
     for name in ("size_threshold", "chunk_size", "show_progress"):
@@ -182,6 +186,7 @@ def fitted(
         raise ValueError("auto_bounds=True is not offered; give bounds")
     if kwargs.pop("callback", None) is not None:
         warnings.warn("the callback is not called", RuntimeWarning, stacklevel=depth)
+    wide = kwargs.pop("global_search", False) or method == "cmaes"
     starts, method = _starts(method, kwargs)
     limit_gb = kwargs.pop("memory_limit_gb", None)
     if limit_gb is not None:
@@ -206,6 +211,8 @@ def fitted(
     )
     if starts > 1:
         problem.options["multistart"] = starts
+    if wide:
+        problem.options["global"] = True
     if limit_gb is not None:
         check_working(limit_gb, problem)
     found = solved(problem, depth + 1)
@@ -223,8 +230,6 @@ def _starts(method: str | None, kwargs: dict[str, Any]) -> tuple[int, str | None
         raise ValueError(f"method='{method}' is not known; it is one of {known}")
     method, starts = METHODS[method]
     many, n = kwargs.pop("multistart", False), kwargs.pop("n_starts", None)
-    if kwargs.pop("global_search", False):
-        starts = max(starts, 20)
     if many or starts > 1:
         starts = max(starts, 10 if n is None else int(n))
     return starts, method

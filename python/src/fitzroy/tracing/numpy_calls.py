@@ -20,7 +20,7 @@ UFUNCS: dict[str, str] = {
         name: name + "({0})"
         for name in (
             "exp log log1p expm1 log2 log10 sqrt square sin cos tan sinh cosh tanh erf erfc erfcx "
-            "erfinv logit log_ndtr ndtr floor ceil sign cbrt i0 i0e"
+            "erfinv logit log_ndtr ndtr floor ceil sign cbrt i0 i0e i1 j0 j1 gamma"
         ).split()
     },
     "absolute": "abs({0})",
@@ -50,6 +50,7 @@ UFUNCS: dict[str, str] = {
     "radians": "({0} * pi / 180)",
     "deg2rad": "({0} * pi / 180)",
     "logical_not": "(not {0})",
+    "voigt_profile": "voigt_profile({0}, {1}, {2})",
     "log_expit": "(-softplus(-{0}))",
     "add": "({0} + {1})",
     "subtract": "({0} - {1})",

@@ -16,7 +16,9 @@ use fitzroy_curve_fit::method::Limits;
 use fitzroy_curve_fit::method::starts::Design;
 use fitzroy_curve_fit::report::{Axes, View};
 use fitzroy_curve_fit::source::{Missing, Request, SigmaOf};
-use fitzroy_curve_fit::{CovarianceKind, Finish, Loss, Method, Options, Progressive, Scale};
+use fitzroy_curve_fit::{
+    CovarianceKind, Finish, Loss, Method, Options, Progressive, Restarts, Scale,
+};
 use fitzroy_session::clock::Clock;
 use fitzroy_session::curves::posterior::Sampling;
 use fitzroy_session::face::Face;
@@ -402,6 +404,7 @@ impl CurveFitArgs {
             finish: self.finish,
             multistart: self.multistart,
             global: self.global,
+            restarts: Restarts::Always,
             starts: self.starts,
             seed: self.common.seed,
             threads,

@@ -3,7 +3,7 @@
 use super::Search;
 use super::trials::Values;
 use super::waves::put;
-use crate::fit::start::spread;
+use crate::fit::ranges::spread;
 use fitzroy::Result;
 
 /// Terms of one kind, with what was tried for them.

@@ -141,7 +141,7 @@ pub(super) fn search(
         false => None,
     };
     // Where nothing is known yet a value must do that has a column.
-    let middle = |k: usize| super::start::spread(ranges[k], 0.5);
+    let middle = |k: usize| super::ranges::spread(ranges[k], 0.5);
     let theta: Vec<f64> = (0..theta.len())
         .map(|k| if given[k] { theta[k] } else { middle(k) })
         .collect();

@@ -2,7 +2,7 @@
 //! and the like in their ranges.
 
 use super::rows::Rows;
-use crate::fit::start::spread;
+use crate::fit::ranges::spread;
 use crate::formula::{Place, Term};
 use crate::method::starts::{Design, points};
 
