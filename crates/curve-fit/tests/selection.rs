@@ -141,3 +141,54 @@ fn what_has_no_likelihood_or_no_partner_is_refused() {
     let error = compared(&["a*x + b"], &data, &Options::default()).unwrap_err();
     assert!(error.to_string().contains("at least one other"));
 }
+
+/// Each row left out in turn and the others fitted again; to rounding for a curve that is linear in its parameters.
+#[test]
+fn loo_is_what_fits_without_each_row_give() {
+    let (x, y) = rows();
+    let models = [("a*x + b", 1e-9), ("a*exp(-b*x) + c", 2e-3)];
+    for sigma in [None, Some(0.04), Some(0.06)] {
+        let given = |x: &[f64], y: &[f64]| {
+            let data = Data::new(y.to_vec()).with("x", x.to_vec());
+            let each = |s: f64| (0..x.len()).map(|i| s * (1.0 + x[i])).collect::<Vec<f64>>();
+            match sigma {
+                Some(s) => data.with_sigma(Sigma::Each(each(s).into())),
+                None => data,
+            }
+        };
+        let options = Options {
+            absolute_sigma: sigma == Some(0.06),
+            ..Options::default()
+        };
+        let names = models.map(|m| m.0);
+        let found = compared(&names, &given(&x, &y), &options).unwrap();
+        for (model, within) in models {
+            let mut sum = 0.0;
+            for out in 0..x.len() {
+                let but = |v: &[f64]| [&v[..out], &v[out + 1..]].concat();
+                let fit = fitzroy_curve_fit::curve_fit(model, &given(&but(&x), &but(&y)), &options);
+                let fit = fit.unwrap();
+                let p = |name: &str| fit.parameter(name).unwrap().value;
+                let f = match model {
+                    "a*x + b" => p("a") * x[out] + p("b"),
+                    _ => p("a") * (-p("b") * x[out]).exp() + p("c"),
+                };
+                let s2 = if options.absolute_sigma {
+                    1.0
+                } else {
+                    fit.chi2 / fit.dof as f64
+                };
+                let s = sigma.map_or(1.0, |s| s * (1.0 + x[out]));
+                let variance = s2 * s * s;
+                sum +=
+                    (2.0 * std::f64::consts::PI * variance).ln() + (y[out] - f).powi(2) / variance;
+            }
+            let own = found.ranked.iter().find(|r| r.model == model).unwrap();
+            assert!(
+                (own.loo - sum).abs() < within * sum.abs().max(1.0),
+                "{model}: {} {sum}",
+                own.loo
+            );
+        }
+    }
+}

@@ -14,6 +14,7 @@ mod evolution;
 mod finish;
 mod finished;
 mod kink;
+mod loo;
 mod odr;
 mod options;
 mod pattern;

@@ -2,6 +2,7 @@
 
 use super::data::Data;
 use super::estimate::Estimate;
+use super::loo::loo;
 use super::options::Options;
 use super::plan::Plan;
 use super::predict::pointwise;
@@ -39,6 +40,9 @@ pub struct Ranked {
     pub bic: f64,
     /// exp(−½ (AICc − the least AICc)), all together 1 (Akaike 1978).
     pub weight: f64,
+    /// −2 Σ log of the density of each row under the fit without it; on the scale of AIC, which estimates it. NaN for
+    /// counts, and where a fit has no errors.
+    pub loo: f64,
     /// Whether its fit converged.
     pub converged: bool,
 }
@@ -81,7 +85,9 @@ pub fn select(
     options: &Options,
 ) -> Result<Selection> {
     check(candidates)?;
-    let mut ranked: Vec<(usize, Ranked)> = candidates.iter().map(ranked).enumerate().collect();
+    let rows = candidates.iter().map(|c| ranked(c, data));
+    let rows: Vec<Ranked> = rows.collect::<Result<_>>()?;
+    let mut ranked: Vec<(usize, Ranked)> = rows.into_iter().enumerate().collect();
     ranked.sort_by(|a, b| a.1.aicc.total_cmp(&b.1.aicc));
     let least = ranked[0].1.aicc;
     let weigh = |r: &Ranked| match r.aicc.is_finite() {
@@ -133,7 +139,7 @@ fn known_noise(e: &Estimate) -> bool {
     e.loss == Loss::Poisson || e.absolute_sigma
 }
 
-fn ranked(c: &Candidate<'_>) -> Ranked {
+fn ranked(c: &Candidate<'_>, data: &Data<'_>) -> Result<Ranked> {
     let (n, p) = (c.estimate.n as f64, c.estimate.popt.len());
     let k = p as f64 + if known_noise(c.estimate) { 0.0 } else { 1.0 };
     let room = n - k - 1.0;
@@ -142,7 +148,7 @@ fn ranked(c: &Candidate<'_>) -> Ranked {
     } else {
         f64::INFINITY
     };
-    Ranked {
+    Ok(Ranked {
         model: match c.plan.formula.builtin() {
             Some(curve) => curve.name().to_string(),
             None => c.estimate.model.clone(),
@@ -153,8 +159,9 @@ fn ranked(c: &Candidate<'_>) -> Ranked {
         aicc: c.quality.aic + more,
         bic: c.quality.bic,
         weight: 0.0,
+        loo: loo(c.plan, c.estimate, data)?,
         converged: c.estimate.converged(),
-    }
+    })
 }
 
 /// Whether `large` can be what `small` is, at its values and a little beside them.

@@ -21,20 +21,25 @@ fn shortened(model: &str) -> String {
 /// A table, and a line for each pair of curves of which one is within the other.
 pub fn selection_text(selection: &Selection) -> String {
     let mut out = format!(
-        "{:WIDTH$} {:>4} {:>12} {:>10} {:>10} {:>10} {:>7}\n",
-        "curve", "p", "chi2", "AIC", "AICc", "BIC", "weight"
+        "{:WIDTH$} {:>4} {:>12} {:>10} {:>10} {:>10} {:>10} {:>7}\n",
+        "curve", "p", "chi2", "AIC", "AICc", "BIC", "LOO", "weight"
     );
     for r in &selection.ranked {
         let note = if r.converged { "" } else { "  not converged" };
         let _ = writeln!(
             out,
-            "{:WIDTH$} {:>4} {:>12} {:>10.2} {:>10.2} {:>10.2} {:>7.3}{note}",
+            "{:WIDTH$} {:>4} {:>12} {:>10.2} {:>10.2} {:>10.2} {:>10} {:>7.3}{note}",
             shortened(&r.model),
             r.n_parameters,
             significant(r.chi2, 6),
             r.aic,
             r.aicc,
             r.bic,
+            if r.loo.is_nan() {
+                "-".into()
+            } else {
+                format!("{:.2}", r.loo)
+            },
             r.weight
         );
     }
@@ -64,14 +69,14 @@ pub fn selection_text(selection: &Selection) -> String {
 
 /// A row for each curve.
 pub fn selection_csv(selection: &Selection) -> String {
-    let mut out = String::from("model,n_parameters,chi2,aic,aicc,bic,weight,converged\n");
+    let mut out = String::from("model,n_parameters,chi2,aic,aicc,bic,loo,weight,converged\n");
     for r in &selection.ranked {
         let model = csv_field(&r.model);
         let (p, chi2, aic, aicc, bic) = (r.n_parameters, r.chi2, r.aic, r.aicc, r.bic);
         let _ = writeln!(
             out,
-            "{model},{p},{chi2},{aic},{aicc},{bic},{},{}",
-            r.weight, r.converged
+            "{model},{p},{chi2},{aic},{aicc},{bic},{},{},{}",
+            r.loo, r.weight, r.converged
         );
     }
     out
@@ -82,7 +87,7 @@ pub fn selection_json(selection: &Selection) -> Value {
     let ranked = selection.ranked.iter().map(|r| {
         json!({
             "model": r.model, "n_parameters": r.n_parameters, "chi2": number(r.chi2), "aic": number(r.aic),
-            "aicc": number(r.aicc), "bic": number(r.bic), "weight": number(r.weight), "converged": r.converged,
+            "aicc": number(r.aicc), "bic": number(r.bic), "loo": number(r.loo), "weight": number(r.weight), "converged": r.converged,
         })
     });
     let nested = selection.nested.iter().map(|n| {
