@@ -539,3 +539,36 @@ fn widths_are_positive_where_the_curve_is_the_same() {
         assert!((left.chi2 / free.chi2 - 1.0).abs() < 1e-9);
     }
 }
+
+/// Catches: searches that go on for minutes where no values of the parameters describe the rows. `--nocapture` shows
+/// how long each took.
+#[test]
+fn a_wrong_curve_is_in_doubt_and_no_worse_for_the_search() {
+    let mut chance = Chance(Rng::new(7, 0, 0, 0, Purpose::Data));
+    for n in [300, 5000] {
+        let x: Vec<f64> = (0..n).map(|i| 10.0 * f64::from(i) / f64::from(n)).collect();
+        let step = |x: f64| 3.0 / (1.0 + (5.0 - x).exp()) + 0.02 * chance.0.normal();
+        let y: Vec<f64> = x.iter().copied().map(step).collect();
+        let data = Data::new(&y).with("x", &x);
+        for text in [
+            "a*exp(-b*x)+c",
+            "a*sin(w*x+p)+c",
+            "h*exp(-((x-m)/s)^2)+b",
+            "a*(1-exp(-(x/t)^k))^n+c",
+        ] {
+            let fitter = CurveFit::compile(text).unwrap();
+            let with = |restarts| Options {
+                restarts,
+                ..Options::default()
+            };
+            let alone = fitter.fit(&data, &with(Restarts::Never)).unwrap();
+            let began = std::time::Instant::now();
+            let found = fitter.fit(&data, &with(Restarts::Always)).unwrap();
+            println!(
+                "{text}, {n} rows: {:.0} ms",
+                1e3 * began.elapsed().as_secs_f64()
+            );
+            assert!(found.chi2 <= alone.chi2 * (1.0 + 1e-9), "{text}");
+        }
+    }
+}

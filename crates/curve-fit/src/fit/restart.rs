@@ -13,20 +13,26 @@ use super::solve::solve;
 use super::start::{StartRule, least_squares, sample};
 use super::verdict::Doubt;
 use crate::formula::Programs;
-use crate::method::{Observer, Status};
+use crate::method::{Limits, Moments, Next, Objective, Observer, Progress, Status, lm};
 use crate::pass::{Columns, Table, spread_rows};
 use fitzroy::Result;
 use std::borrow::Cow;
 
 /// Rows up to which a fit is searched for again, and on how many of them.
 const MOST_ROWS: usize = 10_000;
-const LOOKED_AT: usize = 1024;
+const LOOKED_AT: usize = 512;
 /// Rows on which is looked where the curve depends on its parameters.
 const FEW_ROWS: usize = 64;
 /// Parameters that are not linear, at most, of a search wherever the curve depends on them.
 const MOST_OPEN: usize = 6;
 /// Such searches, at most.
 const ROUNDS: u64 = 4;
+/// Evaluations that show where a start leads, the starts that are followed to the end, and the evaluations of each.
+const A_FEW: usize = 100;
+const FOLLOWED: usize = 2;
+const MOST_EVALUATIONS: usize = 1000;
+/// Condition beyond which a minimum may be far from another one of the same valley.
+const NARROW: f64 = 1e6;
 /// By how much a minimum must be lower, as a part of the cost, to be another one.
 const LOWER: f64 = 1e-6;
 
@@ -39,6 +45,15 @@ enum Search {
     Field,
     /// Of all in which the curve depends on them, begun by chance as this number says.
     Everywhere(u64),
+}
+
+/// What is missing.
+#[derive(Clone, Copy, PartialEq)]
+enum Want {
+    /// A minimum that describes the rows at all.
+    Minimum,
+    /// One that is lower: as often as not the curve itself is not quite right.
+    Lower,
 }
 
 /// `first`, or a lower minimum where that does not describe the rows.
@@ -61,15 +76,22 @@ pub(super) fn again(
         (None, Some(error)) => Err(error),
         (None, None) => unreachable!("a fit has a start"),
     };
-    if !may(plan, table, options, best.as_ref()) || !wanting(plan, table, best.as_ref())? {
+    // A start that was given and has no value is the user's to mend.
+    let unusable = best.is_none() && !options.p0.is_empty();
+    if unusable || !may(plan, table, options, best.as_ref()) {
         return found(best);
     }
+    let mut want = wanting(plan, table, best.as_ref())?;
     let (was, mut moved) = (best.as_ref().map(|b| b.chi2), false);
     let everywhere = (0..ROUNDS).map(Search::Everywhere);
     for search in [Search::Unstarted, Search::Field]
         .into_iter()
         .chain(everywhere)
     {
+        let again = matches!(search, Search::Everywhere(round) if round > 0);
+        if want.is_none() || want == Some(Want::Lower) && again {
+            break;
+        }
         let Some(other) = lowest(plan, table, options, search, best.as_ref(), observer)? else {
             continue;
         };
@@ -84,9 +106,7 @@ pub(super) fn again(
         };
         if best.as_ref().is_none_or(lower) {
             (best, moved) = (Some(other), true);
-        }
-        if !wanting(plan, table, best.as_ref())? {
-            break;
+            want = wanting(plan, table, best.as_ref())?;
         }
     }
     if let (Some(best), Some(was), true) = (&mut best, was, moved && !options.p0.is_empty()) {
@@ -111,22 +131,26 @@ fn may(plan: &Plan, table: &dyn Table, options: &Options, best: Option<&Estimate
     wanted && alone && !linear && table.n_rows() <= MOST_ROWS
 }
 
-/// Whether there is no fit, or one that does not describe its rows.
-fn wanting(plan: &Plan, table: &dyn Table, best: Option<&Estimate>) -> Result<bool> {
+/// What a fit lacks; none where nothing is to be asked of it.
+fn wanting(plan: &Plan, table: &dyn Table, best: Option<&Estimate>) -> Result<Option<Want>> {
     let Some(best) = best else {
-        return Ok(true);
+        return Ok(Some(Want::Minimum));
     };
     Ok(match best.status {
-        Status::Interrupted | Status::TimeLimit | Status::ExactFit => false,
-        Status::Kink => true,
-        status if !status.converged() => true,
-        _ if best.flags.contains(&"rank_deficient") => true,
+        Status::Interrupted | Status::TimeLimit | Status::ExactFit => None,
+        Status::Kink => Some(Want::Minimum),
+        _ if !determined(best) => Some(Want::Minimum),
         _ => {
             let ended = best.ended();
             let doubts = ended.doubts(&quality_at(plan, table, &best.popt, &ended)?);
             // Of rows in which a search saw nothing, and which look like noise, others would make something.
             let noise = best.flags.contains(&"guessed_start") && !doubts.has(Doubt::Patterned);
-            !doubts.is_empty() && !noise
+            let poor = doubts.has(Doubt::PoorR2) || best.condition > NARROW;
+            match (doubts.is_empty() || noise, poor) {
+                (true, _) => None,
+                (false, true) => Some(Want::Minimum),
+                (false, false) => Some(Want::Lower),
+            }
         }
     })
 }
@@ -163,9 +187,16 @@ fn lowest(
         return Ok(Some(conclude(plan, table, options, solution)?));
     }
     let mut found: Option<Estimate> = None;
-    for theta in starts(plan, table, options, search, best)? {
+    let limits = Limits {
+        max_evaluations: options.limits.max_evaluations.min(MOST_EVALUATIONS),
+        ..options.limits
+    };
+    for theta in promising(plan, table, options, search, best)? {
         let named = plan.names().into_iter().zip(theta);
-        let own = from(named.collect());
+        let own = Options {
+            limits,
+            ..from(named.collect())
+        };
         // A start at which the curve has no value is none.
         let Ok(solution) = solve(plan, table, &own, observer) else {
             continue;
@@ -182,10 +213,51 @@ fn lowest(
     Ok(found)
 }
 
-/// Where descents should begin.
+/// Where a few steps on some of the rows lead from the starts of `search`: the best two, if they are below `best`.
+fn promising(
+    plan: &Plan,
+    table: &dyn Table,
+    options: &Options,
+    search: Search,
+    best: Option<&Estimate>,
+) -> Result<Vec<Vec<f64>>> {
+    let rows = spread_rows(table, LOOKED_AT)?;
+    let rows = Columns::new(rows.into_iter().map(Cow::Owned).collect());
+    let scale = best.map_or(1.0, |b| b.f_scale);
+    let mut problem = Problem::new(&plan.programs, &rows, 1, scale);
+    let mut moments = Moments::new(plan.free.len());
+    let mut least = f64::INFINITY;
+    if let Some(best) = best {
+        problem.moments(&best.popt, &mut moments)?;
+        let other = if determined(best) { -LOWER } else { LOWER };
+        if moments.is_finite() {
+            least = moments.cost * (1.0 + other);
+        }
+    }
+    let limits = Limits {
+        xtol: 1e-4,
+        ftol: 1e-8,
+        max_evaluations: A_FEW,
+        ..options.limits
+    };
+    let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
+    for theta in starts(plan, table, &rows, options, search, best)? {
+        let silent = &mut |_: &Progress<'_>| Next::Continue;
+        let end = lm::minimise(&mut problem, &theta, &plan.bounds, &limits, silent)?;
+        if end.moments.is_finite() && end.moments.cost <= least {
+            found.push((end.moments.cost, end.theta));
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.truncate(FOLLOWED);
+    Ok(found.into_iter().map(|(_, theta)| theta).collect())
+}
+
+/// Where descents on `rows` should begin.
 fn starts(
     plan: &Plan,
     table: &dyn Table,
+    rows: &Columns<'_>,
     options: &Options,
     search: Search,
     best: Option<&Estimate>,
@@ -207,9 +279,7 @@ fn starts(
         true => alive(plan, &plain, table, &ranges, &[middle, known.clone()])?,
         false => ranges.into_iter().map(Reach::of).collect(),
     };
-    let rows = spread_rows(table, LOOKED_AT)?;
-    let rows = Columns::new(rows.into_iter().map(Cow::Owned).collect());
-    let mut problem = Problem::new(&plain, &rows, 1, 1.0);
+    let mut problem = Problem::new(&plain, rows, 1, 1.0);
     evolve(plan, &mut problem, &reaches, &known, options.seed + round)
 }
 
