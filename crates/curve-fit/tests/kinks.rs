@@ -14,7 +14,7 @@ struct Shape {
     truth: &'static [f64],
 }
 
-const SHAPES: [Shape; 4] = [
+const SHAPES: [Shape; 5] = [
     Shape {
         formula: "a + b*x + c*max(x - t, 0)",
         value: |x, p| p[0] + p[1] * x + p[2] * (x - p[3]).max(0.0),
@@ -38,12 +38,19 @@ const SHAPES: [Shape; 4] = [
         value: |x, p| p[0] * x.min(p[1]),
         truth: &[1.3, 2.4],
     },
+    // A narrow valley: steps along the parameters do not get to its end in time.
+    Shape {
+        formula: "a*min(x, t) + b*log(1 + c*x)",
+        value: |x, p| p[0] * x.min(p[1]) + p[2] * (1.0 + p[3] * x).ln(),
+        truth: &[1.6, 2.5, 2.6, 0.8],
+    },
 ];
-const NAMES: [&[&str]; 4] = [
+const NAMES: [&[&str]; 5] = [
     &["a", "b", "c", "t"],
     &["a", "t"],
     &["a", "b", "t", "c", "m", "s"],
     &["a", "t"],
+    &["a", "t", "b", "c"],
 ];
 
 /// Numbers between 0 and 1 (Steele, Lea and Flood's SplitMix64).
@@ -101,7 +108,12 @@ fn fits_of_curves_with_kinks_end_at_a_minimum() {
             .unwrap();
         if !found.status.converged() {
             // Of six parameters, steps along each may not follow the kink to its lowest point.
-            assert_eq!(k, 2, "seed {seed}: {:?} {:?}", found.status, found.findings);
+            let narrow = k == 2 || k == 4;
+            assert!(
+                narrow,
+                "seed {seed}: {:?} {:?}",
+                found.status, found.findings
+            );
             given_up += 1;
             continue;
         }
@@ -136,7 +148,7 @@ fn fits_of_curves_with_kinks_end_at_a_minimum() {
     }
     assert!(at_kinks > 0, "no fit ended at a kink");
     assert!(
-        given_up <= fits / 50,
+        given_up <= fits / 100,
         "{given_up} of {fits} fits were given up"
     );
 }

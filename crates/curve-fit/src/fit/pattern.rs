@@ -16,6 +16,9 @@ const LEAST_ALIKE: f64 = 0.05;
 /// that was missed by little is as wide.
 const REACHES: [usize; 2] = [4, 16];
 
+/// Partial sums.
+const LANES: usize = 8;
+
 /// How alike neighbours are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pattern {
@@ -163,20 +166,29 @@ fn far(r: &[f64]) -> f64 {
 fn alike(r: &[f64], reach: usize) -> [f64; 3] {
     let mut before = r.to_vec();
     let mut width = 1;
-    while width < reach {
-        for i in (width..before.len()).rev() {
-            before[i] += before[i - width];
-        }
+    while width < reach.min(r.len()) {
+        let last = before.clone();
+        let (_, later) = before.split_at_mut(width);
+        later.iter_mut().zip(&last).for_each(|(b, l)| *b += l);
         width *= 2;
     }
-    let mut sums = [0.0; 3];
-    for (x, before) in r.iter().skip(1).zip(&before) {
-        let product = x * before;
-        sums[0] += product;
-        sums[1] += product * product;
-        sums[2] += x * x;
+    // Eight partial sums of each, so that one addition does not wait for the last.
+    let mut partial = [[0.0; LANES]; 3];
+    let mut add = |x: &[f64], before: &[f64]| {
+        for (lane, (x, before)) in x.iter().zip(before).enumerate() {
+            let product = x * before;
+            partial[0][lane] += product;
+            partial[1][lane] += product * product;
+            partial[2][lane] += x * x;
+        }
+    };
+    let own = r.get(1..).unwrap_or(&[]);
+    let (whole, rest) = own.split_at(own.len() / LANES * LANES);
+    for (x, before) in whole.chunks_exact(LANES).zip(before.chunks_exact(LANES)) {
+        add(x, before);
     }
-    sums
+    add(rest, &before[whole.len()..]);
+    partial.map(|sums| sums.iter().sum())
 }
 
 #[cfg(test)]
