@@ -26,12 +26,16 @@ fn data(seed: u64) -> Dataset {
     let successes: Vec<f64> = successes.collect();
     data.insert_real("n", &[n], trials);
     data.insert_real("s", &[n], successes);
+    let counts: Vec<f64> = (0..n).map(|_| (rng.uniform() * 6.0).floor()).collect();
+    // Nothing is counted in no time.
+    let exposure = counts.iter().map(|c| if *c > 0.0 { 0.5 + c } else { 0.0 });
+    data.insert_real("exposure", &[n], exposure.collect());
+    data.insert_real("count", &[n], counts);
     let mut rows = |name: &str, f: &mut dyn FnMut(&mut Rng) -> f64| {
         let values = (0..n).map(|_| f(&mut rng)).collect();
         data.insert_real(name, &[n], values);
     };
     rows("z", &mut |rng| f64::from(rng.uniform() < 0.4));
-    rows("count", &mut |rng| (rng.uniform() * 6.0).floor());
     rows("events", &mut |rng| (rng.uniform() * 4.0).floor());
     rows("first", &mut |rng| 1.0 + (rng.uniform() * 5.0).floor());
     rows("time", &mut |rng| 0.1 + rng.exponential());
@@ -41,18 +45,21 @@ fn data(seed: u64) -> Dataset {
     data
 }
 
-const HEAD: &str = "data s[obs], n[obs], z[obs], count[obs], first[obs], time[obs], w[obs], x[obs], events[obs]\n\
+const HEAD: &str = "data s[obs], n[obs], z[obs], count[obs], first[obs], time[obs], w[obs], x[obs], events[obs], exposure[obs]\n\
                     data g[obs] in groups\ndim groups = 4\nm ~ Normal(0, 1)\n";
 
 /// One way to write a part of the model, and whether the parameter may then be integrated out.
 type Choice = (&'static str, bool);
 
+/// Every combination, each on data of its own.
 fn check(priors: &[Choice], likelihoods: &[Choice], uses: &[Choice]) {
+    let mut seed = 0;
     for (prior, conjugate) in priors {
         for (likelihood, multiple) in likelihoods {
             for (other, free) in uses {
                 let text = format!("{HEAD}{prior}\n{likelihood}\n{other}");
-                let rewritten = joint(&text, &data(1)).rewritten(Rewrites::ALL);
+                seed += 1;
+                let rewritten = joint(&text, &data(seed)).rewritten(Rewrites::ALL);
                 let gone = integrated(&rewritten);
                 let expected = *conjugate && *multiple && *free;
                 assert_eq!(
@@ -167,7 +174,7 @@ fn what_looks_conjugate_is_integrated_out_only_where_that_is_right() {
         ),
         // An exposure of 0.
         (
-            "a[groups] ~ Gamma(exp(m), 1)\ncount[obs] ~ Poisson(a[g] * (w - w + 1))",
+            "a[groups] ~ Gamma(exp(m), 1)\ncount[obs] ~ Poisson(exposure * a[g])",
             &["a"],
         ),
         // An element for each row, a lone number, a table.

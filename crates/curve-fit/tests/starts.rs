@@ -7,6 +7,10 @@
 //! `cargo test --release -p fitzroy-curve-fit --test starts -- --nocapture` prints the rates.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "shared/chance.rs"]
+mod chance;
+
+use chance::Chance;
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::fit::{CovarianceStatus, Standing, quality};
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Options, Sigma};
@@ -32,18 +36,7 @@ struct Family {
     make: Make,
 }
 
-struct Chance(Rng);
-
 impl Chance {
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.0.uniform()
-    }
-
-    /// Between positive ends, by the logarithm.
-    fn scale(&mut self, low: f64, high: f64) -> f64 {
-        self.between(low.ln(), high.ln()).exp()
-    }
-
     fn count(&mut self, low: usize, high: usize) -> usize {
         (low + (self.0.uniform() * (high - low + 1) as f64) as usize).min(high)
     }

@@ -6,6 +6,10 @@
 //! `FITZROY_SHAPES_SHOW=1` shows what is wrong.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "shared/chance.rs"]
+mod chance;
+
+use chance::Chance;
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::fit::Restarts;
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Options, Sigma};
@@ -13,18 +17,6 @@ use std::f64::consts::TAU;
 
 /// Problems of a kind in the test suite.
 const FEW: usize = 5;
-
-struct Chance(Rng);
-
-impl Chance {
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.0.uniform()
-    }
-
-    fn scale(&mut self, low: f64, high: f64) -> f64 {
-        self.between(low.ln(), high.ln()).exp()
-    }
-}
 
 /// Rows along the predictor.
 enum Rows {
