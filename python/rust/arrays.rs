@@ -2,6 +2,7 @@
 
 use fitzroy::data::{Array, Dataset, Labels};
 use fitzroy::draws::{Attribute, Column, Group, Trace, Variable};
+use fitzroy_curve_fit::fit::first_not_finite;
 use numpy::{IxDyn, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -18,6 +19,13 @@ pub(crate) fn matrix(
 ) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let rows = values.len() / columns.max(1);
     PyArray1::from_vec(py, values).reshape([rows, columns])
+}
+
+/// Whether all numbers of an array are finite, and it stands in one piece.
+#[pyfunction]
+pub(crate) fn is_finite(values: PyReadonlyArrayDyn<'_, f64>) -> bool {
+    let all = values.as_slice();
+    all.is_ok_and(|all| first_not_finite(all).is_none())
 }
 
 /// Draws as an array of this shape.

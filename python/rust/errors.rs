@@ -41,6 +41,8 @@ const CALLED: [(&str, &str); 3] = [
 
 /// The value of `argument` that has this name.
 pub(crate) fn named<T: Named>(argument: &str, name: &str) -> PyResult<T> {
-    let names: Vec<&str> = T::names().collect();
-    T::named(name).ok_or_else(|| unknown(argument, name, &names))
+    T::named(name).ok_or_else(|| {
+        let names: Vec<&str> = T::names().collect();
+        unknown(argument, name, &names)
+    })
 }

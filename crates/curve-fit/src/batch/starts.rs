@@ -46,7 +46,7 @@ pub(super) fn starts(
             let rows: Vec<usize> = groups.rows(k).iter().map(|&r| r as usize).collect();
             let own = table.take(&rows);
             let x: Vec<Vec<f64>> = (0..n_x).map(|c| own.column(c).to_vec()).collect();
-            let found = (entry.start)(&Sample::new(&x, own.column(n_x)));
+            let found = (entry.start)(&Sample::new(x, own.column(n_x).to_vec()));
             for (a, given) in common.iter().enumerate() {
                 let at = entry
                     .parameters

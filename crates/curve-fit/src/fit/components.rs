@@ -7,7 +7,7 @@ use crate::formula::{Loss, Programs};
 use fitzroy::Result;
 use fitzroy::model::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 use fitzroy_device::cpu::Engine;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Places at which a term is computed for its area: an even number of stretches, for Simpson's rule.
 const PLACES: usize = 4001;
@@ -142,6 +142,7 @@ fn alone_plan(plan: &Plan, term: &Expr) -> Result<Plan> {
     Ok(Plan {
         formula,
         programs: Arc::new(programs),
+        hints: OnceLock::new(),
         ..plan.clone()
     })
 }

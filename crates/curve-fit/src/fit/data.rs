@@ -248,7 +248,7 @@ impl<'d> Data<'d> {
 
 /// The first value that is not finite. 0 · x is 0 but for those, and eight sums at a time are as fast
 /// as memory.
-fn first_not_finite(values: &[f64]) -> Option<usize> {
+pub fn first_not_finite(values: &[f64]) -> Option<usize> {
     let (eights, rest) = values.as_chunks::<8>();
     let mut sums = [0.0; 8];
     for eight in eights {

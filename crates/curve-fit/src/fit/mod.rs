@@ -43,7 +43,7 @@ pub use conclude::{check_counts, check_rows};
 pub use constrain::{Bound, Constrained, Slack};
 pub use correlated::{Correlated, correlated};
 pub use curved::Curved;
-pub use data::{Data, Sigma};
+pub use data::{Data, Sigma, first_not_finite};
 pub use estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
 pub use odr::{Orthogonal, orthogonal};
 pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Restarts, Scale, values};
@@ -257,6 +257,20 @@ pub fn fit_table(
     options: &Options,
     observer: &mut Observer<'_>,
 ) -> Result<Estimate> {
+    Ok(fit_and_measure(plan, table, options, observer)?.0)
+}
+
+/// As [`fit_table`], with the measures of the residuals where the fit itself looked at them: what
+/// [`quality()`] gives, without another pass.
+///
+/// # Errors
+/// As there.
+pub fn fit_and_measure(
+    plan: &Plan,
+    table: &dyn Table,
+    options: &Options,
+    observer: &mut Observer<'_>,
+) -> Result<(Estimate, Option<Quality>)> {
     check_options(options)?;
     let mut best: Result<Option<Estimate>> = Ok(None);
     for options in constrain::starts(plan, table, options, observer)? {
@@ -273,12 +287,13 @@ pub fn fit_table(
             _ => found,
         }));
     }
-    let mut best = restart::again(plan, table, options, best, observer)?;
+    let (mut best, mut quality) = restart::again(plan, table, options, best, observer)?;
     if !plan.constrained.curved.is_empty() {
         best = curved::constrained(plan, table, options, best, observer)?;
+        quality = None;
     }
     constrain::tell(plan, &mut best);
-    Ok(best)
+    Ok((best, quality))
 }
 
 fn check_options(options: &Options) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Whether residuals are noise: neighbours along a predictor that are alike are what a curve has missed.
 
 use super::plan::Plan;
-use crate::pass::{Table, visit_all};
+use super::residuals::{Shared, widen};
+use crate::pass::{Table, whole};
 use fitzroy::Result;
 use fitzroy_graph::special::ndtr;
 
@@ -15,9 +16,6 @@ const LEAST_ALIKE: f64 = 0.05;
 /// Residuals before one that are looked at besides its neighbour, if there are many times more: a peak or a wave
 /// that was missed by little is as wide.
 const REACHES: [usize; 2] = [4, 16];
-
-/// Partial sums.
-const LANES: usize = 8;
 
 /// How alike neighbours are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,19 +35,11 @@ pub(super) fn strongest(
     stride: usize,
 ) -> Result<Option<Pattern>> {
     let neighbours = Neighbours::new(plan);
-    let n_x = plan.roles.predictors.len();
     // Files are not read again for it.
-    if n_x == 0 || stride > 1 {
+    if plan.roles.predictors.is_empty() || stride > 1 {
         return Ok(neighbours.in_order(residuals));
     }
-    let mut columns = vec![Vec::with_capacity(residuals.len()); n_x];
-    visit_all(table, &mut |_, values| {
-        let both = columns.iter_mut().zip(values);
-        both.for_each(|(to, from)| to.extend_from_slice(from));
-        Ok(())
-    })?;
-    let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-    Ok(neighbours.strongest(&columns, residuals))
+    whole(table, |columns| neighbours.strongest(columns, residuals))
 }
 
 /// Along which predictors residuals have neighbours.
@@ -108,7 +98,7 @@ impl Neighbours {
 
     /// The probability of residuals so much alike in the order of predictor `k`, within each data set.
     fn probability_along(&self, k: usize, columns: &[&[f64]], residuals: &[f64]) -> f64 {
-        if self.sets.is_empty() && columns[k].is_sorted_by(|a, b| a.total_cmp(b).is_le()) {
+        if self.sets.is_empty() && columns[k].is_sorted() {
             return probability(residuals);
         }
         let mut order: Vec<usize> = (0..residuals.len()).collect();
@@ -130,65 +120,45 @@ impl Neighbours {
 /// variances (White 1980).
 fn probability(r: &[f64]) -> f64 {
     let n = r.len() as f64;
-    let up = r.iter().filter(|x| **x > 0.0).count() as f64;
-    let runs = 1.0
-        + r.windows(2)
-            .filter(|w| (w[0] > 0.0) != (w[1] > 0.0))
-            .count() as f64;
+    let [first, own @ ..] = r else {
+        return 1.0;
+    };
+    let shared = Shared::of(&r[..own.len()], own);
+    let up = shared.up + f64::from(u8::from(*first > 0.0));
+    let runs = 1.0 + shared.changes;
     let expected = 1.0 + 2.0 * up * (n - up) / n;
     let spread = ((expected - 1.0) * (expected - 2.0) / (n - 1.0)).sqrt();
     // Half a run more, as for any count that is compared with a normal distribution.
     let few = (runs + 0.5 - expected) / spread;
-    let [products, squares, own] = alike(r, 1);
-    if !(products / own >= LEAST_ALIKE && squares > 0.0) {
-        return far(r);
+    let far = far(r);
+    if !(shared.products / shared.own >= LEAST_ALIKE && shared.squares > 0.0) {
+        return far;
     }
     let by_runs = if few.is_finite() { ndtr(few) } else { 1.0 };
-    let by_products = ndtr(-products / squares.sqrt());
-    (3.0 * by_runs.min(by_products)).min(far(r))
+    let by_products = ndtr(-shared.products / shared.squares.sqrt());
+    (3.0 * by_runs.min(by_products)).min(far)
 }
 
 /// What residuals that are not neighbours tell.
 fn far(r: &[f64]) -> f64 {
     let tests = REACHES.iter().filter(|reach| r.len() >= FEWEST * **reach);
-    let each = tests.map(|reach| {
-        let [products, squares, own] = alike(r, *reach);
-        match products / own >= LEAST_ALIKE * (*reach as f64).sqrt() && squares > 0.0 {
-            true => ndtr(-products / squares.sqrt()),
-            false => 1.0,
+    let (mut sums, mut width, mut least) = (Vec::new(), 1, 1.0_f64);
+    for &reach in tests {
+        if sums.is_empty() {
+            sums = r.to_vec();
         }
-    });
-    (3.0 * each.fold(1.0, f64::min)).min(1.0)
-}
-
-/// Sums over residuals after the first: of products with the sum of at most `reach` before them, of the squares of
-/// these products, and of their own squares. `reach` is a power of two: sums of two, of four and so on take turns.
-fn alike(r: &[f64], reach: usize) -> [f64; 3] {
-    let mut before = r.to_vec();
-    let mut width = 1;
-    while width < reach.min(r.len()) {
-        let last = before.clone();
-        let (_, later) = before.split_at_mut(width);
-        later.iter_mut().zip(&last).for_each(|(b, l)| *b += l);
-        width *= 2;
-    }
-    // Eight partial sums of each, so that one addition does not wait for the last.
-    let mut partial = [[0.0; LANES]; 3];
-    let mut add = |x: &[f64], before: &[f64]| {
-        for (lane, (x, before)) in x.iter().zip(before).enumerate() {
-            let product = x * before;
-            partial[0][lane] += product;
-            partial[1][lane] += product * product;
-            partial[2][lane] += x * x;
+        // Sums of two, of four and so on take turns: a reach is a power of two.
+        while width < reach {
+            widen(&mut sums, width);
+            width *= 2;
         }
-    };
-    let own = r.get(1..).unwrap_or(&[]);
-    let (whole, rest) = own.split_at(own.len() / LANES * LANES);
-    for (x, before) in whole.chunks_exact(LANES).zip(before.chunks_exact(LANES)) {
-        add(x, before);
+        let shared = Shared::of(&sums[..r.len() - 1], &r[1..]);
+        let enough = LEAST_ALIKE * (reach as f64).sqrt();
+        if shared.products / shared.own >= enough && shared.squares > 0.0 {
+            least = least.min(ndtr(-shared.products / shared.squares.sqrt()));
+        }
     }
-    add(rest, &before[whole.len()..]);
-    partial.map(|sums| sums.iter().sum())
+    (3.0 * least).min(1.0)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::options::Options;
 use crate::formula::{CONSTANTS, Formula, Programs, Roles, Setting};
 use crate::method::Bounds;
 use fitzroy::{Error, Result};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Everything about a fit that does not depend on the numbers in the data.
 #[derive(Clone)]
@@ -26,6 +26,17 @@ pub struct Plan {
     pub weighted: bool,
     /// The compiled derivatives.
     pub programs: Arc<Programs>,
+    /// What the formula says of where each free parameter may be looked for, once that was asked.
+    pub(super) hints: OnceLock<Vec<Hint>>,
+}
+
+/// What a formula says of where a parameter may be looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Hint {
+    /// The power of the predictors' unit that it is measured in, if it has one.
+    pub(super) power: Option<f64>,
+    /// How it meets a predictor: (true, column) where it is added to it, (false, column) where it multiplies it.
+    pub(super) place: Option<(bool, usize)>,
 }
 
 impl Plan {
@@ -59,12 +70,25 @@ impl Plan {
             constrained,
             weighted,
             programs: Arc::new(programs),
+            hints: OnceLock::new(),
         })
     }
 
     /// Name of free parameter `k`.
     pub fn name(&self, k: usize) -> &str {
         &self.roles.parameters[self.free[k]].name
+    }
+
+    /// What the formula says of each free parameter.
+    pub(super) fn hints(&self) -> &[Hint] {
+        self.hints.get_or_init(|| {
+            let powers = self.formula.powers(&self.roles);
+            let hint = |k: usize| Hint {
+                power: powers[self.free[k]],
+                place: self.formula.place_of(self.name(k), &self.roles),
+            };
+            (0..self.free.len()).map(hint).collect()
+        })
     }
 
     /// Names of the free parameters.

@@ -1,7 +1,7 @@
 //! Where parameters may lie: what the units of a formula and the data suggest, and where the curve depends on them at
 //! all.
 
-use super::plan::Plan;
+use super::plan::{Hint, Plan};
 use super::problem::Problem;
 use super::start::sample;
 use crate::formula::Programs;
@@ -17,16 +17,14 @@ pub(super) const PLAIN: (f64, f64) = (0.05, 20.0);
 
 /// Where free parameters may lie.
 pub(super) fn ranges(plan: &Plan, sample: &Sample) -> Vec<(f64, f64)> {
-    let powers = plan.formula.powers(&plan.roles);
-    let power = |k: usize| powers[plan.free[k]];
-    (0..plan.free.len())
-        .map(|k| range(plan, sample, k, power(k)))
+    let hints = plan.hints().iter().enumerate();
+    hints
+        .map(|(k, hint)| range(plan, sample, k, *hint))
         .collect()
 }
 
-/// Where free parameter k, measured in a `power` of the predictors' unit, may lie: its bounds, or the range
-/// that the data suggest.
-fn range(plan: &Plan, sample: &Sample, k: usize, power: Option<f64>) -> (f64, f64) {
+/// Where free parameter k may lie: its bounds, or the range that the data suggest.
+fn range(plan: &Plan, sample: &Sample, k: usize, hint: Hint) -> (f64, f64) {
     let (low, high) = (plan.bounds.lower[k], plan.bounds.upper[k]);
     if low.is_finite() && high.is_finite() {
         return (low, high);
@@ -46,7 +44,7 @@ fn range(plan: &Plan, sample: &Sample, k: usize, power: Option<f64>) -> (f64, f6
     let (least, most) = spans.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), x| {
         (a.min(x), b.max(x))
     });
-    let suggested = match (plan.formula.place_of(plan.name(k), &plan.roles), power) {
+    let suggested = match (hint.place, hint.power) {
         (Some((true, column)), _) => sample.range(column),
         (Some((false, column)), Some(1.0)) => (size(column) / 30.0, 10.0 * size(column)),
         (Some((false, column)), _) => (0.1 / size(column), 30.0 / size(column)),
@@ -128,7 +126,7 @@ pub(super) fn reaches(
     let sample = sample(rows, plan.roles.predictors.len())?;
     let bounds = &plan.bounds;
     let beside = |k: usize| {
-        let place = plan.formula.place_of(plan.name(k), &plan.roles);
+        let place = plan.hints()[k].place;
         let bounded = bounds.lower[k].is_finite() && bounds.upper[k].is_finite();
         let (_, column) = place.filter(|(apart, _)| *apart && !bounded && !plain.linear()[k])?;
         let ((low, high), span) = (sample.range(column), BESIDE * sample.span(column));

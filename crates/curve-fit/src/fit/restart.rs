@@ -7,7 +7,7 @@ use super::evolution::evolve;
 use super::options::{Options, Restarts, Scale};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::quality::quality_at;
+use super::quality::{Quality, quality_at};
 use super::ranges::{Reach, ranges, reaches, spread};
 use super::solve::solve;
 use super::start::{StartRule, least_squares, sample};
@@ -56,7 +56,7 @@ enum Want {
     Lower,
 }
 
-/// `first`, or a lower minimum where that does not describe the rows.
+/// `first`, or a lower minimum where that does not describe the rows, with its measures if they were needed.
 ///
 /// # Errors
 /// What `first` has, if no other start does better.
@@ -66,22 +66,22 @@ pub(super) fn again(
     options: &Options,
     first: Result<Option<Estimate>>,
     observer: &mut Observer<'_>,
-) -> Result<Estimate> {
+) -> Result<(Estimate, Option<Quality>)> {
     let (mut best, error) = match first {
         Ok(found) => (found, None),
         Err(error) => (None, Some(error)),
     };
-    let found = |best: Option<Estimate>| match (best, error) {
-        (Some(best), _) => Ok(best),
+    let found = |best: Option<Estimate>, quality| match (best, error) {
+        (Some(best), _) => Ok((best, quality)),
         (None, Some(error)) => Err(error),
         (None, None) => unreachable!("a fit has a start"),
     };
     // A start that was given and has no value is the user's to mend.
     let unusable = best.is_none() && !options.p0.is_empty();
     if unusable || !may(plan, table, options, best.as_ref()) {
-        return found(best);
+        return found(best, None);
     }
-    let mut want = wanting(plan, table, best.as_ref())?;
+    let (mut want, mut quality) = wanting(plan, table, best.as_ref())?;
     let (was, mut moved) = (best.as_ref().map(|b| b.chi2), false);
     let everywhere = (0..ROUNDS).map(Search::Everywhere);
     for search in [Search::Unstarted, Search::Field]
@@ -106,7 +106,7 @@ pub(super) fn again(
         };
         if best.as_ref().is_none_or(lower) {
             (best, moved) = (Some(other), true);
-            want = wanting(plan, table, best.as_ref())?;
+            (want, quality) = wanting(plan, table, best.as_ref())?;
         }
     }
     if let (Some(best), Some(was), true) = (&mut best, was, moved && !options.p0.is_empty()) {
@@ -115,7 +115,7 @@ pub(super) fn again(
              search without them found"
         ));
     }
-    found(best)
+    found(best, quality)
 }
 
 /// Whether a further search is allowed, and is no matter of minutes.
@@ -131,28 +131,33 @@ fn may(plan: &Plan, table: &dyn Table, options: &Options, best: Option<&Estimate
     wanted && alone && !linear && table.n_rows() <= MOST_ROWS
 }
 
-/// What a fit lacks; none where nothing is to be asked of it.
-fn wanting(plan: &Plan, table: &dyn Table, best: Option<&Estimate>) -> Result<Option<Want>> {
+/// What a fit lacks, none where nothing is to be asked of it; and its measures, if that took them.
+fn wanting(
+    plan: &Plan,
+    table: &dyn Table,
+    best: Option<&Estimate>,
+) -> Result<(Option<Want>, Option<Quality>)> {
     let Some(best) = best else {
-        return Ok(Some(Want::Minimum));
+        return Ok((Some(Want::Minimum), None));
     };
-    Ok(match best.status {
-        Status::Interrupted | Status::TimeLimit | Status::ExactFit => None,
-        Status::Kink => Some(Want::Minimum),
-        _ if !determined(best) => Some(Want::Minimum),
-        _ => {
-            let ended = best.ended();
-            let doubts = ended.doubts(&quality_at(plan, table, &best.popt, &ended)?);
-            // Of rows in which a search saw nothing, and which look like noise, others would make something.
-            let noise = best.flags.contains(&"guessed_start") && !doubts.has(Doubt::Patterned);
-            let poor = doubts.has(Doubt::PoorR2) || best.condition > NARROW;
-            match (doubts.is_empty() || noise, poor) {
-                (true, _) => None,
-                (false, true) => Some(Want::Minimum),
-                (false, false) => Some(Want::Lower),
-            }
-        }
-    })
+    match best.status {
+        Status::Interrupted | Status::TimeLimit | Status::ExactFit => return Ok((None, None)),
+        Status::Kink => return Ok((Some(Want::Minimum), None)),
+        _ if !determined(best) => return Ok((Some(Want::Minimum), None)),
+        _ => {}
+    }
+    let ended = best.ended();
+    let quality = quality_at(plan, table, &best.popt, &ended)?;
+    let doubts = ended.doubts(&quality);
+    // Of rows in which a search saw nothing, and which look like noise, others would make something.
+    let noise = best.flags.contains(&"guessed_start") && !doubts.has(Doubt::Patterned);
+    let poor = doubts.has(Doubt::PoorR2) || best.condition > NARROW;
+    let want = match (doubts.is_empty() || noise, poor) {
+        (true, _) => None,
+        (false, true) => Some(Want::Minimum),
+        (false, false) => Some(Want::Lower),
+    };
+    Ok((want, Some(quality)))
 }
 
 /// Whether the rows determine all parameters of a fit that converged.

@@ -68,9 +68,9 @@ const LOOKED_AT: usize = 4096;
 
 /// A few rows, evenly spread.
 pub(crate) fn sample(table: &dyn Table, n_predictors: usize) -> Result<Sample> {
-    let all = spread_rows(table, LOOKED_AT)?;
-    let y = all.get(n_predictors).map_or(&[][..], Vec::as_slice);
-    Ok(Sample::new(&all[..n_predictors.min(all.len())], y))
+    let mut all = spread_rows(table, LOOKED_AT)?.into_iter();
+    let x = all.by_ref().take(n_predictors).collect();
+    Ok(Sample::new(x, all.next().unwrap_or_default()))
 }
 
 /// Starting values for `problem`, inside the bounds.
@@ -341,22 +341,18 @@ impl Search<'_> {
             return Ok(None);
         };
         let (tried, seed) = (SCANNED[open.len() - 1], self.options.seed);
-        let mut best = (f64::INFINITY, Vec::new());
-        for point in starts::points(self.options.starts, tried, open.len(), seed) {
-            let mut trial = self.theta.clone();
-            for (&k, u) in open.iter().zip(&point) {
-                trial[k] = spread(self.ranges[k], *u);
+        let points = starts::points(self.options.starts, tried, open.len(), seed);
+        let trial = |point: &[f64], theta: &mut [f64]| {
+            theta.copy_from_slice(&self.theta);
+            for (&k, u) in open.iter().zip(point) {
+                theta[k] = spread(self.ranges[k], *u);
             }
-            let cost = scan.cost(&mut trial);
-            if cost < best.0 {
-                best = (cost, trial);
-            }
-        }
-        if best.0.is_infinite() {
+        };
+        let Some(mut best) = scan.best(&points, trial) else {
             return Ok(None);
-        }
-        let cost = cost_inside(self.plan, problem, &mut best.1)?;
-        Ok(cost.map(|cost| (cost, best.1)))
+        };
+        let cost = cost_inside(self.plan, problem, &mut best)?;
+        Ok(cost.map(|cost| (cost, best)))
     }
 
     /// Follows the best of `found` a few steps, and puts the one that leads lowest first.

@@ -14,8 +14,8 @@ pub use place::{Work, place, work};
 pub(crate) use seats::from_a_queue;
 pub use seats::{Seat, Shared};
 pub(crate) use stretches::Stretches;
-pub(crate) use table::spread_rows;
 pub use table::{Columns, Kept, Pieces, Table, Visitor, visit_all};
+pub(crate) use table::{spread_rows, whole};
 pub use tree::TileTree;
 
 use fitzroy::Result;
@@ -186,6 +186,15 @@ impl<'d> Reader<'d> {
 
     /// Workspaces for `program` at `params`, one per thread.
     fn prepare(&mut self, program: &RowProgram, params: &[f64]) -> &mut Slot {
+        let slot = self.slot(program);
+        for workspace in &mut slot.workspaces {
+            program.set_parameters(workspace, params);
+        }
+        slot
+    }
+
+    /// Workspaces for `program`, one per thread.
+    fn slot(&mut self, program: &RowProgram) -> &mut Slot {
         let (n, own) = (self.threads, std::ptr::from_ref(program).addr());
         let found = self.slots.iter().position(|s| s.program == own);
         let at = found.unwrap_or_else(|| {
@@ -204,11 +213,21 @@ impl<'d> Reader<'d> {
             }));
             self.slots.len() - 1
         });
-        let slot = &mut self.slots[at];
-        for workspace in &mut slot.workspaces {
-            program.set_parameters(workspace, params);
-        }
-        slot
+        &mut self.slots[at]
+    }
+
+    /// Sums of `program`, which lives as long as this reader, over the rows of eight problems: see
+    /// [`RowProgram::accumulate_eight`].
+    pub(crate) fn eight(
+        &mut self,
+        program: &RowProgram,
+        params: &[[f64; 8]],
+        columns: &[&[f64]],
+        n_rows: usize,
+        out: &mut [[f64; 8]],
+    ) {
+        let workspace = &mut self.slot(program).workspaces[0];
+        program.accumulate_eight(workspace, params, columns, &[n_rows; 8], out);
     }
 
     /// Outputs of `program` at `params`, tile by tile, in the order of rows: `take` gets the

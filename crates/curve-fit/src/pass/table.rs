@@ -160,6 +160,34 @@ pub fn visit_all(table: &dyn Table, visit: &mut Visitor<'_>) -> Result<()> {
     table.visit(0..table.n_rows(), visit)
 }
 
+/// Shows all rows of `table` at once: as they stand, where it shows them in one piece, else as copies.
+///
+/// # Errors
+/// The data cannot be read.
+pub(crate) fn whole<T>(table: &dyn Table, take: impl FnOnce(&[&[f64]]) -> T) -> Result<T> {
+    let n = table.n_rows();
+    let (mut take, mut taken) = (Some(take), None);
+    let mut copied: Vec<Vec<f64>> = Vec::new();
+    visit_all(table, &mut |first, columns| {
+        let all = first == 0 && columns.first().is_some_and(|c| c.len() == n);
+        match take.take_if(|_| all) {
+            Some(take) => taken = Some(take(columns)),
+            None => {
+                copied.resize_with(columns.len(), || Vec::with_capacity(n));
+                let both = copied.iter_mut().zip(columns);
+                both.for_each(|(to, from)| to.extend_from_slice(from));
+            }
+        }
+        Ok(())
+    })?;
+    let columns: Vec<&[f64]> = copied.iter().map(Vec::as_slice).collect();
+    Ok(match (taken, take) {
+        (Some(taken), _) => taken,
+        (None, Some(take)) => take(&columns),
+        (None, None) => unreachable!("what took the rows gave something"),
+    })
+}
+
 /// A table cut into pieces of `tiles` tiles, for tests of the order of sums.
 pub struct Pieces<'t> {
     /// The table.

@@ -7,7 +7,7 @@ use crate::device::Request;
 use crate::face::{Face, silent};
 use crate::session::NEVER;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::fit::{self, Estimate, Plan, Resampling, fit_table};
+use fitzroy_curve_fit::fit::{self, Estimate, Plan, Resampling, fit_and_measure};
 use fitzroy_curve_fit::method::{Next, Progress};
 use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::report::{Timing, View};
@@ -201,7 +201,7 @@ impl<'a> Fitting<'a> {
                 Next::Continue
             }
         };
-        let mut estimate = fit_table(&plan, passes, &options, observer)?;
+        let (mut estimate, measured) = fit_and_measure(&plan, passes, &options, observer)?;
         device.tell_failed(&*self.face);
         let in_both = !self.x_sigma.is_empty();
         if in_both {
@@ -220,7 +220,10 @@ impl<'a> Fitting<'a> {
         timing.total = clock.seconds();
         estimate.n_dropped = self.n_dropped;
         // The measures of the residuals take another read, which many rows would feel.
-        let mut quality = fit::quality(&plan, &table, &estimate)?;
+        let mut quality = match measured.filter(|_| !in_both && correlated.is_none()) {
+            Some(quality) => quality,
+            None => fit::quality(&plan, &table, &estimate)?,
+        };
         match (in_both, &correlated) {
             // Criteria and tests are of errors of the response alone.
             (true, _) => {

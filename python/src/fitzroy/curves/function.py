@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from .. import _fitzroy
 from ..tracing import Trace, Untraceable, identity, trace
 
-__all__ = ["Compiled", "compiled", "of_formula", "of_function"]
+__all__ = ["Compiled", "compiled", "of_formula", "of_function", "traced_before"]
 
 #: Compiled formulas and checks that are remembered.
 REMEMBERED = 256
@@ -62,7 +62,7 @@ class Compiled:
         #: Places of parameters that the formula does not read.
         self.unused = [k for k, name in enumerate(self.parameters) if name not in known]
 
-    def over(self, names: Sequence[str], parts: np.ndarray[Any, Any]) -> Compiled:
+    def over(self, names: Sequence[str], parts: Iterable[np.ndarray[Any, Any]]) -> Compiled:
         """The same formula over other columns."""
         out = Compiled.__new__(Compiled)
         out.text, out.curve, out.held, out.of_this_x = self.text, self.curve, {}, False
@@ -88,6 +88,22 @@ class Compiled:
         return values, out
 
 
+def traced_before(f: Callable[..., Any], x: Any, n: int, names: Sequence[str]) -> Compiled | None:
+    """The formula that the function had in an earlier call, over this x; else none."""
+    key = _key(f, x, n, names)
+    before = _traced.get(key) if key is not None else None
+    if before is None or not (isinstance(x, np.ndarray) and x.dtype.kind in "fiub"):
+        return None
+    out, own = before
+    return out.over(own, (x,) if x.shape == (n,) else x.reshape(-1, n))
+
+
+def _key(f: Callable[..., Any], x: Any, n: int, names: Sequence[str]) -> Any:
+    """What a trace depends on; none if that cannot be told."""
+    known = identity(f)
+    return None if known is None else (known, tuple(names), getattr(x, "shape", None), n)
+
+
 def of_function(
     f: Callable[..., Any], x: Any, n: int, names: Sequence[str], theta: Sequence[float]
 ) -> Compiled:
@@ -95,12 +111,10 @@ def of_function(
 
     Raises Untraceable where it has none.
     """
-    known = identity(f)
-    key = None if known is None else (known, tuple(names), getattr(x, "shape", None), n)
-    before = _traced.get(key) if key is not None else None
-    if before is not None and isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
-        out, own = before
-        return out.over(own, x.reshape(-1, n))
+    before = traced_before(f, x, n, names)
+    if before is not None:
+        return before
+    key = _key(f, x, n, names)
     found = trace(f, x, n, names)
     try:
         out = Compiled(found.text, found.columns, found.parameters)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._fitzroy import is_finite
 from ..arrays import host
 from ..tracing import parameter_names
 from .solve import DEVICE, Found, Problem, solve
@@ -23,8 +24,6 @@ WITHOUT_EFFECT = frozenset(
     "ftol xtol gtol epsfcn factor diag x_scale diff_step tr_solver tr_options jac_sparsity verbose "
     "col_deriv workers callback".split()
 )
-#: Elements from which looking at each would take as long as a step of the fit.
-LARGE = 10_000
 #: SciPy's numbers and sentences for how a fit ended.
 ENDED = {
     "small_reduction": (1, "The expected reduction of the sum of squares is below the tolerance."),
@@ -113,7 +112,7 @@ def solved(problem: Problem, stacklevel: int = 3) -> Found:
             maxfev=problem.options.get("max_evaluations", 5000)
         )
         raise RuntimeError("Optimal parameters not found: " + message)
-    if np.logical_or.reduce(np.isnan(found.pcov), axis=None):  # none is known
+    if not is_finite(found.pcov) and np.isnan(found.pcov).any():  # none is known
         found.pcov = np.full_like(found.pcov, np.inf)
         message = "Covariance of the parameters could not be estimated"
         warnings.warn(message, category=optimize_warning(), stacklevel=stacklevel)
@@ -153,7 +152,7 @@ def problem_of(
     kwargs: dict[str, Any],
 ) -> Problem:
     if p0 is not None:
-        p0 = np.atleast_1d(np.asarray(host(p0), dtype=float))
+        p0 = np.array(host(p0), dtype=float, ndmin=1)
     names = parameter_names(f, None if p0 is None else p0.size)
     n = len(names)
     lower, upper = bounds_of(bounds, n)
@@ -254,16 +253,9 @@ def _data(
 
 
 def _finite(values: Any, dtype: type[float]) -> np.ndarray[Any, Any]:
-    """As `np.asarray_chkfinite`, sooner; of a large array by its sum."""
+    """As `np.asarray_chkfinite`, sooner."""
     array = np.asarray(values, dtype=dtype)
-    if array.size <= LARGE:
-        if np.logical_and.reduce(np.isfinite(array), axis=None):
-            return array
-    else:
-        with np.errstate(all="ignore"):
-            if np.isfinite(np.add.reduce(array, axis=None)):
-                return array
-    return np.asarray_chkfinite(array)
+    return array if is_finite(array) else np.asarray_chkfinite(array)
 
 
 def _without_nan(xdata: Any, ydata: Any, sigma: Any, nan_policy: str) -> tuple[Any, Any, Any]:

@@ -13,7 +13,7 @@ from .. import _fitzroy
 from ..arrays import host
 from ..progress import tell
 from ..tracing import Untraceable, in_float64
-from .function import Compiled, of_function
+from .function import Compiled, of_function, traced_before
 
 __all__ = ["DEVICE", "Found", "Problem", "called", "feasible", "solve", "whitened"]
 
@@ -92,8 +92,10 @@ def feasible(lower: np.ndarray[Any, Any], upper: np.ndarray[Any, Any]) -> np.nda
 
 def solve(problem: Problem) -> Found:
     """Fits the problem by the formula of its function, or by calling it."""
+    made = traced_before(problem.f, problem.x, problem.y.size, problem.names)
+    if made is not None and problem.factor is None:
+        return fit_formula(problem, made)
     start = feasible(problem.lower, problem.upper) if problem.p0 is None else problem.p0
-    made: Compiled | None = None
     reason = ""
     try:
         made = of_function(problem.f, problem.x, problem.y.size, problem.names, start.tolist())
@@ -134,11 +136,11 @@ def fit_formula(problem: Problem, made: Compiled) -> Found:
         options["threads"] = processors()
     used = [k for k in range(p) if k not in made.unused]
     if problem.p0 is not None:
-        options["p0"] = [(made.parameters[k], float(problem.p0[k])) for k in used]
+        p0 = problem.p0.tolist()
+        options["p0"] = [(made.parameters[k], p0[k]) for k in used]
     if problem.bounded:
-        options["bounds"] = [
-            (made.parameters[k], float(problem.lower[k]), float(problem.upper[k])) for k in used
-        ]
+        lower, upper = problem.lower.tolist(), problem.upper.tolist()
+        options["bounds"] = [(made.parameters[k], lower[k], upper[k]) for k in used]
     sigma = problem.sigma
     if sigma is not None and sigma.size == 1:
         sigma = np.full(problem.y.size, float(sigma.reshape(())))

@@ -155,7 +155,7 @@ impl Basis {
 }
 
 /// Σ ab, in eight partial sums.
-pub(in crate::fit) fn dot(a: &[f64], b: &[f64]) -> f64 {
+fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (left, right) = (a.chunks_exact(8), b.chunks_exact(8));
     let tail = left.remainder().iter().zip(right.remainder());

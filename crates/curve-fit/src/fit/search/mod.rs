@@ -20,7 +20,6 @@ use crate::formula::{Programs, Structure};
 use crate::method::Limits;
 use crate::pass::Table;
 use basis::Basis;
-pub(super) use basis::dot;
 use dictionary::{Atom, Kind};
 use fitzroy::Result;
 pub(super) use rows::{MOST_ROWS, means};

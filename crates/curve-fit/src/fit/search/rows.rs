@@ -57,7 +57,8 @@ impl Rows {
             Thinned::Not => n,
         };
         let columns: Vec<Vec<f64>> = if most == 0 {
-            means(&all, &order, MOST_MEANS)
+            let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+            means(&all, Some(&order), MOST_MEANS)
         } else {
             if n > most {
                 let mut rng = Rng::new(seed, 0, 0, 1, Purpose::Data);
@@ -167,20 +168,42 @@ fn gap(x: &[f64]) -> f64 {
     gaps.get(gaps.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// `most` means of neighbours in `order`: columns are x, y, and perhaps 1/σ.
-pub(in crate::fit) fn means(all: &[Vec<f64>], order: &[usize], most: usize) -> Vec<Vec<f64>> {
-    let n = order.len();
-    let weigh = |i: usize| all.get(2).map_or(1.0, |w| w[i] * w[i]);
+/// `most` means of neighbours in `order`, or as they stand: columns are x, y, and perhaps 1/σ.
+pub(in crate::fit) fn means(all: &[&[f64]], order: Option<&[usize]>, most: usize) -> Vec<Vec<f64>> {
+    let n = order.map_or(all[0].len(), <[usize]>::len);
     let mut out = vec![Vec::with_capacity(most); all.len()];
     for k in 0..most {
-        let part = &order[k * n / most..(k + 1) * n / most];
-        let total: f64 = part.iter().map(|&i| weigh(i)).sum();
-        let mean = |c: &[f64]| part.iter().map(|&i| weigh(i) * c[i]).sum::<f64>() / total;
-        out[0].push(mean(&all[0]));
-        out[1].push(mean(&all[1]));
+        let part = k * n / most..(k + 1) * n / most;
+        let [total, x, y] = match (order, all) {
+            (None, [x, y]) => weighed(
+                x[part.clone()]
+                    .iter()
+                    .zip(&y[part])
+                    .map(|(x, y)| [1.0, *x, *y]),
+            ),
+            _ => weighed(part.map(|i| {
+                let i = order.map_or(i, |order| order[i]);
+                let weight = all.get(2).map_or(1.0, |w| w[i] * w[i]);
+                [weight, all[0][i], all[1][i]]
+            })),
+        };
+        out[0].push(x / total);
+        out[1].push(y / total);
         if all.len() > 2 {
             out[2].push(total.sqrt());
         }
     }
     out
+}
+
+/// Sums of weights, and of x and y times these: side by side, so that one does not wait for another.
+#[inline]
+fn weighed(rows: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
+    let mut sums = [0.0; 3];
+    for [weight, x, y] in rows {
+        sums[0] += weight;
+        sums[1] += weight * x;
+        sums[2] += weight * y;
+    }
+    sums
 }
