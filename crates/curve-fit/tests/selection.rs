@@ -2,11 +2,24 @@
 #![allow(clippy::unwrap_used)]
 
 use fitzroy::rng::{Purpose, Rng};
-use fitzroy_curve_fit::fit::{Candidate, Plan, Selection, fit_table, quality, select};
+use fitzroy_curve_fit::fit::{
+    Averaged, Candidate, Criterion, Plan, Selection, average, fit_table, quality, select,
+};
 use fitzroy_curve_fit::method::Next;
 use fitzroy_curve_fit::{Data, Formula, Loss, Options, Sigma};
 
 fn compared(models: &[&str], data: &Data<'_>, options: &Options) -> fitzroy::Result<Selection> {
+    averaged(models, data, options, Criterion::Aicc, data).map(|found| found.0)
+}
+
+/// Fits `models` to `data`, and averages them at `rows`.
+fn averaged(
+    models: &[&str],
+    data: &Data<'_>,
+    options: &Options,
+    criterion: Criterion,
+    rows: &Data<'_>,
+) -> fitzroy::Result<(Selection, Averaged)> {
     let mut fits = Vec::new();
     for model in models {
         let formula = Formula::parse(model)?;
@@ -22,7 +35,10 @@ fn compared(models: &[&str], data: &Data<'_>, options: &Options) -> fitzroy::Res
         estimate,
         quality,
     });
-    select(&all.collect::<Vec<_>>(), data, options)
+    let all: Vec<Candidate<'_>> = all.collect();
+    let selection = select(&all, data, options)?;
+    let averaged = average(&all, &selection, criterion, rows)?;
+    Ok((selection, averaged))
 }
 
 fn rows() -> (Vec<f64>, Vec<f64>) {
@@ -191,4 +207,109 @@ fn loo_is_what_fits_without_each_row_give() {
             );
         }
     }
+}
+
+/// Polynomials by the normal equations of their own columns: weights, averages, errors and intervals by their
+/// definitions.
+#[test]
+fn averages_are_their_definitions() {
+    let mut rng = Rng::new(12, 0, 0, 0, Purpose::Test);
+    let models = ["a + 0*x", "a + b*x", "a + b*x + c*x^2"];
+    for criterion in [Criterion::Aicc, Criterion::Bic, Criterion::Loo] {
+        for _ in 0..20 {
+            let x: Vec<f64> = (0..25).map(|_| rng.normal()).collect();
+            let y: Vec<f64> = x.iter().map(|x| 0.2 * x + 0.5 * rng.normal()).collect();
+            let (n, at) = (x.len() as f64, [-1.5, 0.0, 0.7]);
+            let (mut criteria, mut values, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+            for p in 1..=3 {
+                let row = |x: f64| (0..p).map(|k| x.powi(k as i32)).collect::<Vec<f64>>();
+                let inverse = inverse_of(&x.iter().map(|&x| row(x)).collect::<Vec<_>>());
+                let times = |a: &[f64], b: &[f64]| {
+                    let inner = |j: usize| (0..p).map(|k| inverse[j][k] * b[k]).sum::<f64>();
+                    (0..p).map(|j| a[j] * inner(j)).sum::<f64>()
+                };
+                let sums: Vec<f64> = (0..p)
+                    .map(|k| x.iter().zip(&y).map(|(x, y)| x.powi(k as i32) * y).sum())
+                    .collect();
+                let f = |x: f64| times(&row(x), &sums);
+                let chi2: f64 = x.iter().zip(&y).map(|(&x, y)| (f(x) - y).powi(2)).sum();
+                let k = p as f64 + 1.0;
+                let log_l = -0.5 * n * ((2.0 * std::f64::consts::PI * chi2 / n).ln() + 1.0);
+                criteria.push(match criterion {
+                    Criterion::Aicc => 2.0 * k - 2.0 * log_l + 2.0 * k * (k + 1.0) / (n - k - 1.0),
+                    Criterion::Bic => k * n.ln() - 2.0 * log_l,
+                    Criterion::Loo => x
+                        .iter()
+                        .zip(&y)
+                        .map(|(&x, y)| {
+                            let left = 1.0 - times(&row(x), &row(x));
+                            let r = f(x) - y;
+                            let v = (chi2 - r * r / left) / (n - p as f64 - 1.0);
+                            (2.0 * std::f64::consts::PI * v).ln() + (r / left).powi(2) / v
+                        })
+                        .sum(),
+                });
+                let s2 = chi2 / (n - p as f64);
+                values.push(at.map(f));
+                errors.push(at.map(|x| (s2 * times(&row(x), &row(x))).sqrt()));
+            }
+            let least = criteria.iter().copied().fold(f64::INFINITY, f64::min);
+            let raw: Vec<f64> = criteria
+                .iter()
+                .map(|c| (-0.5 * (c - least)).exp())
+                .collect();
+            let total: f64 = raw.iter().sum();
+            let data = Data::new(y.clone()).with("x", x.clone());
+            let rows = Data::new(vec![0.0; 3]).with("x", at.to_vec());
+            let options = Options::default();
+            let (selection, found) = averaged(&models, &data, &options, criterion, &rows).unwrap();
+            for (r, &own) in selection.ranked.iter().zip(&selection.order) {
+                assert_eq!(r.n_parameters, own + 1);
+                assert!((r.weight_by(criterion) - raw[own] / total).abs() < 1e-7);
+            }
+            for i in 0..3 {
+                let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
+                    (0..3).map(|m| raw[m] / total * of(m)).sum()
+                };
+                let value = sum(&|m| values[m][i]);
+                let between = sum(&|m| (values[m][i] - value).powi(2));
+                let se = (sum(&|m| errors[m][i].powi(2)) + between).sqrt();
+                let near = |got: f64, want: f64| (got - want).abs() < 1e-6;
+                assert!(near(found.value[i], value) && near(found.between[i], between.sqrt()));
+                assert!(near(found.se[i], se), "{} {se}", found.se[i]);
+                // Quantiles of t of 24, 23 and 22 degrees of freedom, and the normal one.
+                let t = [2.063_898_6, 2.068_657_6, 2.073_873_1];
+                let half = (sum(&|m| (t[m] * errors[m][i]).powi(2))
+                    + 1.959_963_98_f64.powi(2) * between)
+                    .sqrt();
+                assert!(near(found.upper[i], value + half) && near(found.lower[i], value - half));
+            }
+        }
+    }
+}
+
+/// (XᵀX)⁻¹ by Gauss and Jordan.
+fn inverse_of(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let p = rows[0].len();
+    let product = |j: usize, k: usize| rows.iter().map(|r| r[j] * r[k]).sum::<f64>();
+    let unit = |j: usize, k: usize| f64::from(u8::from(j == k));
+    let mut all: Vec<Vec<f64>> = (0..p)
+        .map(|j| {
+            let own = (0..p).map(|k| product(j, k));
+            own.chain((0..p).map(|k| unit(j, k))).collect()
+        })
+        .collect();
+    for j in 0..p {
+        let pivot = all[j][j];
+        all[j].iter_mut().for_each(|x| *x /= pivot);
+        let own = all[j].clone();
+        for row in all.iter_mut().enumerate().filter(|(k, _)| *k != j) {
+            let factor = row.1[j];
+            row.1
+                .iter_mut()
+                .zip(&own)
+                .for_each(|(x, o)| *x -= factor * o);
+        }
+    }
+    all.into_iter().map(|row| row[p..].to_vec()).collect()
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from . import nlsq, slurm, stop_signal, weather
     from .background import Run
     from .builder import Builder
+    from .curves.compare import CurveComparison, compare_curves
     from .curves.estimate import Estimate
     from .curves.fitter import CurveFit
     from .curves.many import ManyEstimates
@@ -32,6 +33,7 @@ __all__ = [
     "Builder",
     "ConvergenceWarning",
     "Converted",
+    "CurveComparison",
     "CurveFit",
     "Density",
     "DoubtWarning",
@@ -44,6 +46,7 @@ __all__ = [
     "Untraceable",
     "__version__",
     "compare",
+    "compare_curves",
     "curve_fit",
     "devices",
     "diagnose",
@@ -67,6 +70,7 @@ MODULES = {
     "Builder": "builder",
     "ConvergenceWarning": "results",
     "Converted": "pymc",
+    "CurveComparison": "curves.compare",
     "CurveFit": "curves.fitter",
     "Density": "density",
     "DoubtWarning": "curves.words",
@@ -78,6 +82,7 @@ MODULES = {
     "UntracedWarning": "curves.words",
     "Untraceable": "tracing",
     "compare": "traces",
+    "compare_curves": "curves.compare",
     "curve_fit": "curves.scipy_form",
     "devices": "machine",
     "diagnose": "traces",

@@ -1,6 +1,7 @@
 //! Fits: from a formula, data and options to an estimate.
 
 mod advice;
+mod average;
 mod components;
 mod conclude;
 mod constrain;
@@ -38,6 +39,7 @@ mod solve;
 mod start;
 mod verdict;
 
+pub use average::{Averaged, Criterion, average, averaged_rows, weights};
 pub use components::{Component, Peak, components};
 pub use conclude::{check_counts, check_rows};
 pub use constrain::{Bound, Constrained, Slack};

@@ -1,5 +1,6 @@
 //! Several curves for the same rows: information criteria, and F tests of curves that are special cases of others.
 
+use super::average::{Criterion, weights};
 use super::data::Data;
 use super::estimate::Estimate;
 use super::loo::loo;
@@ -40,11 +41,26 @@ pub struct Ranked {
     pub bic: f64,
     /// exp(−½ (AICc − the least AICc)), all together 1 (Akaike 1978).
     pub weight: f64,
+    /// The same of BIC.
+    pub weight_bic: f64,
+    /// The same of LOO; NaN where no curve has it.
+    pub weight_loo: f64,
     /// −2 Σ log of the density of each row under the fit without it; on the scale of AIC, which estimates it. NaN for
     /// counts, and where a fit has no errors.
     pub loo: f64,
     /// Whether its fit converged.
     pub converged: bool,
+}
+
+impl Ranked {
+    /// Its weight by `criterion`.
+    pub fn weight_by(&self, criterion: Criterion) -> f64 {
+        match criterion {
+            Criterion::Aicc => self.weight,
+            Criterion::Bic => self.weight_bic,
+            Criterion::Loo => self.weight_loo,
+        }
+    }
 }
 
 /// A curve beside one that it is a special case of.
@@ -67,6 +83,8 @@ pub struct Nested {
 pub struct Selection {
     /// All curves.
     pub ranked: Vec<Ranked>,
+    /// The place of each among the candidates.
+    pub order: Vec<usize>,
     /// All pairs of curves of which one is a special case of the other.
     pub nested: Vec<Nested>,
 }
@@ -89,14 +107,13 @@ pub fn select(
     let rows: Vec<Ranked> = rows.collect::<Result<_>>()?;
     let mut ranked: Vec<(usize, Ranked)> = rows.into_iter().enumerate().collect();
     ranked.sort_by(|a, b| a.1.aicc.total_cmp(&b.1.aicc));
-    let least = ranked[0].1.aicc;
-    let weigh = |r: &Ranked| match r.aicc.is_finite() {
-        true => (-0.5 * (r.aicc - least)).exp(),
-        false => 0.0,
+    let own = |criterion: fn(&Ranked) -> f64| {
+        let all: Vec<f64> = ranked.iter().map(|(_, r)| criterion(r)).collect();
+        weights(&all)
     };
-    let total: f64 = ranked.iter().map(|(_, r)| weigh(r)).sum();
-    for (_, r) in &mut ranked {
-        r.weight = weigh(r) / total;
+    let (aicc, bic, loo) = (own(|r| r.aicc), own(|r| r.bic), own(|r| r.loo));
+    for (k, (_, r)) in ranked.iter_mut().enumerate() {
+        (r.weight, r.weight_bic, r.weight_loo) = (aicc[k], bic[k], loo[k]);
     }
     let order: Vec<usize> = ranked.iter().map(|(k, _)| *k).collect();
     let mut nested = Vec::new();
@@ -110,7 +127,11 @@ pub fn select(
         }
     }
     let ranked = ranked.into_iter().map(|(_, r)| r).collect();
-    Ok(Selection { ranked, nested })
+    Ok(Selection {
+        ranked,
+        order,
+        nested,
+    })
 }
 
 fn check(candidates: &[Candidate<'_>]) -> Result<()> {
@@ -159,6 +180,8 @@ fn ranked(c: &Candidate<'_>, data: &Data<'_>) -> Result<Ranked> {
         aicc: c.quality.aic + more,
         bic: c.quality.bic,
         weight: 0.0,
+        weight_bic: 0.0,
+        weight_loo: 0.0,
         loo: loo(c.plan, c.estimate, data)?,
         converged: c.estimate.converged(),
     })

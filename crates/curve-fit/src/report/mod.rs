@@ -1,6 +1,7 @@
 //! What a person or a program reads of a fit: text, JSON, CSV, figures, a page. Plain data in,
 //! text and scenes out.
 
+mod averaged;
 mod figure;
 mod glance;
 mod image;
@@ -18,6 +19,7 @@ mod spread;
 mod text;
 mod view;
 
+pub use averaged::Average;
 pub use figure::{cost_figure, fit_figure};
 pub use glance::Serial;
 pub use image::{Image, image_figure};

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 /// Longest formula that is shown whole.
 const WIDTH: usize = 48;
 
-fn shortened(model: &str) -> String {
+pub(super) fn shortened(model: &str) -> String {
     let model = model.split_whitespace().collect::<Vec<_>>().join(" ");
     match model.chars().count() {
         0..=WIDTH => model,
@@ -18,29 +18,34 @@ fn shortened(model: &str) -> String {
     }
 }
 
+fn known(x: f64, digits: usize) -> String {
+    match x.is_nan() {
+        true => "-".into(),
+        false => format!("{x:.digits$}"),
+    }
+}
+
 /// A table, and a line for each pair of curves of which one is within the other.
 pub fn selection_text(selection: &Selection) -> String {
     let mut out = format!(
-        "{:WIDTH$} {:>4} {:>12} {:>10} {:>10} {:>10} {:>10} {:>7}\n",
-        "curve", "p", "chi2", "AIC", "AICc", "BIC", "LOO", "weight"
+        "{:WIDTH$} {:>4} {:>12} {:>10} {:>10} {:>10} {:>10} {:>7} {:>7} {:>7}\n",
+        "curve", "p", "chi2", "AIC", "AICc", "BIC", "LOO", "w AICc", "w BIC", "w LOO"
     );
     for r in &selection.ranked {
         let note = if r.converged { "" } else { "  not converged" };
         let _ = writeln!(
             out,
-            "{:WIDTH$} {:>4} {:>12} {:>10.2} {:>10.2} {:>10.2} {:>10} {:>7.3}{note}",
+            "{:WIDTH$} {:>4} {:>12} {:>10.2} {:>10.2} {:>10.2} {:>10} {:>7.3} {:>7.3} {:>7}{note}",
             shortened(&r.model),
             r.n_parameters,
             significant(r.chi2, 6),
             r.aic,
             r.aicc,
             r.bic,
-            if r.loo.is_nan() {
-                "-".into()
-            } else {
-                format!("{:.2}", r.loo)
-            },
-            r.weight
+            known(r.loo, 2),
+            r.weight,
+            r.weight_bic,
+            known(r.weight_loo, 3)
         );
     }
     for n in &selection.nested {
@@ -69,14 +74,16 @@ pub fn selection_text(selection: &Selection) -> String {
 
 /// A row for each curve.
 pub fn selection_csv(selection: &Selection) -> String {
-    let mut out = String::from("model,n_parameters,chi2,aic,aicc,bic,loo,weight,converged\n");
+    let mut out = String::from(
+        "model,n_parameters,chi2,aic,aicc,bic,loo,weight,weight_bic,weight_loo,converged\n",
+    );
     for r in &selection.ranked {
         let model = csv_field(&r.model);
         let (p, chi2, aic, aicc, bic) = (r.n_parameters, r.chi2, r.aic, r.aicc, r.bic);
         let _ = writeln!(
             out,
-            "{model},{p},{chi2},{aic},{aicc},{bic},{},{},{}",
-            r.loo, r.weight, r.converged
+            "{model},{p},{chi2},{aic},{aicc},{bic},{},{},{},{},{}",
+            r.loo, r.weight, r.weight_bic, r.weight_loo, r.converged
         );
     }
     out
@@ -87,7 +94,8 @@ pub fn selection_json(selection: &Selection) -> Value {
     let ranked = selection.ranked.iter().map(|r| {
         json!({
             "model": r.model, "n_parameters": r.n_parameters, "chi2": number(r.chi2), "aic": number(r.aic),
-            "aicc": number(r.aicc), "bic": number(r.bic), "loo": number(r.loo), "weight": number(r.weight), "converged": r.converged,
+            "aicc": number(r.aicc), "bic": number(r.bic), "loo": number(r.loo), "weight": number(r.weight),
+            "weight_bic": number(r.weight_bic), "weight_loo": number(r.weight_loo), "converged": r.converged,
         })
     });
     let nested = selection.nested.iter().map(|n| {

@@ -201,29 +201,8 @@ impl Fitted<'_> {
         renames: &[(String, String)],
         tables: &TableOptions,
     ) -> Result<String> {
-        let arrays = DataFile::read(path, tables)?.arrays;
-        let mut columns: Vec<Vec<f64>> = Vec::new();
         let names = &self.plan.roles.predictors;
-        for name in names {
-            let column = renames
-                .iter()
-                .find(|(new, _)| new == name)
-                .map_or(name, |(_, old)| old);
-            let found = arrays.iter().find(|a| a.name == *column).map(|a| &a.values);
-            match found {
-                Some(fitzroy::data::Values::Real(values)) => columns.push(values.clone()),
-                Some(fitzroy::data::Values::Text(cells)) => {
-                    columns.push(self.positions(name, cells)?);
-                }
-                None => {
-                    let message = format!(
-                        "⟨predict {}⟩: there is no column `{column}`",
-                        path.display()
-                    );
-                    return Err(Error::new(ErrorKind::Data, message));
-                }
-            }
-        }
+        let columns = self.rows_of(path, names, renames, tables)?;
         let views: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
         let p: Prediction = fit::predict(&self.plan, &self.estimate, &views, None)?;
         let mut text = names.join(",");
@@ -244,6 +223,42 @@ impl Fitted<'_> {
             );
         }
         Ok(text)
+    }
+
+    /// The columns `names` of a file, for the curve or others of the same data.
+    ///
+    /// # Errors
+    /// It cannot be read, or lacks one.
+    pub fn rows_of(
+        &self,
+        path: &Path,
+        names: &[String],
+        renames: &[(String, String)],
+        tables: &TableOptions,
+    ) -> Result<Vec<Vec<f64>>> {
+        let arrays = DataFile::read(path, tables)?.arrays;
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        for name in names {
+            let column = renames
+                .iter()
+                .find(|(new, _)| new == name)
+                .map_or(name, |(_, old)| old);
+            let found = arrays.iter().find(|a| a.name == *column).map(|a| &a.values);
+            match found {
+                Some(fitzroy::data::Values::Real(values)) => columns.push(values.clone()),
+                Some(fitzroy::data::Values::Text(cells)) => {
+                    columns.push(self.positions(name, cells)?);
+                }
+                None => {
+                    let message = format!(
+                        "⟨predict {}⟩: there is no column `{column}`",
+                        path.display()
+                    );
+                    return Err(Error::new(ErrorKind::Data, message));
+                }
+            }
+        }
+        Ok(columns)
     }
 
     /// What the response is called in a model's text: its own name where that is one.

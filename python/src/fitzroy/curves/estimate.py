@@ -119,7 +119,7 @@ class Estimate:
 
     def predict(self, x: Any, confidence: float | None = None) -> Prediction:
         """The curve at x, which has the form of the x of the fit, with its bands."""
-        value, partials = self._slopes(x)
+        value, partials = self.slopes(x)
         variance = np.einsum("ij,jk,ik->i", partials, np.nan_to_num(self.pcov), partials)
         variance[np.isnan(np.diag(self.pcov)).any() & np.any(partials != 0, axis=1)] *= np.nan
         t = quantile(confidence or self.confidence, self.dof, self.absolute_sigma)
@@ -129,7 +129,8 @@ class Estimate:
             value, se, value - t * se, value + t * se, value - t * wide, value + t * wide
         )
 
-    def _slopes(self, x: Any) -> tuple[Array, Array]:
+    def slopes(self, x: Any) -> tuple[Array, Array]:
+        """The curve at x, and its derivatives by the parameters: a row for each point."""
         if self._compile is not None:
             try:
                 value, partials = self._compile(x).pointwise(self.popt.tolist())

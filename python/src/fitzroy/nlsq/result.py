@@ -72,7 +72,7 @@ class CurveFitResult(Estimate):
     def _end(self) -> tuple[Array, Array]:
         """Values and partial derivatives at the data."""
         if self._at_end is None:
-            self._at_end = self._slopes(self.xdata)
+            self._at_end = self.slopes(self.xdata)
         return self._at_end
 
     @property

@@ -1,20 +1,43 @@
 //! Other curves for the same rows (`--compare`).
 
 use super::CurveFitArgs;
+use super::pairs::texts;
 use fitzroy::Result;
-use fitzroy_curve_fit::fit::{Candidate, Selection, select};
+use fitzroy_curve_fit::fit::{
+    Averaged, Candidate, Criterion, Selection, average, averaged_rows, select,
+};
+use fitzroy_curve_fit::report::Average;
 use fitzroy_curve_fit::{Data, Formula, Options};
 use fitzroy_session::curves::{self, Fitted};
 use std::sync::atomic::AtomicBool;
 
-/// Fits every curve of `--compare` and ranks them with `first`; none without any.
+/// What came of `--compare`.
+pub(super) struct Compared {
+    pub(super) selection: Selection,
+    /// The average and the rows that it is at; none where no curve has the weights.
+    averaged: Option<(Averaged, Data<'static>)>,
+}
+
+impl Compared {
+    /// The average, with what it is of.
+    pub(super) fn average(&self) -> Option<Average<'_>> {
+        let (found, rows) = self.averaged.as_ref()?;
+        Some(Average {
+            found,
+            selection: &self.selection,
+            rows,
+        })
+    }
+}
+
+/// Fits every curve of `--compare`, ranks them with `first` and averages them; none without any.
 pub(super) fn compared(
     args: &CurveFitArgs,
     first: &Fitted<'_>,
     data: &Data<'_>,
     options: &Options,
     stop: &AtomicBool,
-) -> Result<Option<Selection>> {
+) -> Result<Option<Compared>> {
     if args.compare.is_empty() {
         return Ok(None);
     }
@@ -35,7 +58,40 @@ pub(super) fn compared(
         p0: Vec::new(),
         ..options.clone()
     };
-    select(&candidates, data, &plain).map(Some)
+    let selection = select(&candidates, data, &plain)?;
+    let rows = rows(args, first, &candidates, data)?;
+    let averaged = match args.average {
+        Some(criterion) => Some(average(&candidates, &selection, criterion, &rows)?),
+        None => average(&candidates, &selection, Criterion::default(), &rows).ok(),
+    };
+    Ok(Some(Compared {
+        selection,
+        averaged: averaged.map(|found| (found, rows)),
+    }))
+}
+
+/// The rows of `--predict`, or such that show the curves.
+fn rows(
+    args: &CurveFitArgs,
+    first: &Fitted<'_>,
+    candidates: &[Candidate<'_>],
+    data: &Data<'_>,
+) -> Result<Data<'static>> {
+    let Some(path) = &args.predict else {
+        return Ok(averaged_rows(candidates, data));
+    };
+    let mut names: Vec<String> = Vec::new();
+    for name in candidates.iter().flat_map(|c| &c.plan.roles.predictors) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    let renames = texts("--x", &args.x)?;
+    let columns = first.rows_of(path, &names, &renames, &args.tables.options())?;
+    let n = columns.first().map_or(0, Vec::len);
+    let rows = Data::new(vec![0.0; n]);
+    let both = names.into_iter().zip(columns);
+    Ok(both.fold(rows, |rows, (name, column)| rows.with(&name, column)))
 }
 
 /// The formulas of `--compare`.

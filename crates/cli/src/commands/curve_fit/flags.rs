@@ -10,7 +10,7 @@ use crate::tables::TableFlags;
 use crate::{face, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, Named, Result};
-use fitzroy_curve_fit::fit::Resampling;
+use fitzroy_curve_fit::fit::{Criterion, Resampling};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Limits;
 use fitzroy_curve_fit::method::starts::Design;
@@ -110,6 +110,9 @@ pub(crate) struct CurveFitArgs {
     /// its parameters
     #[arg(long, value_name = "EXPR|NAME", conflicts_with_all = ["batch_by", "memory_limit"])]
     pub(super) compare: Vec<String>,
+    /// Weights by which the curves of --compare are averaged [default: aicc]
+    #[arg(long, value_name = "CRITERION", requires = "compare", value_parser = named::<Criterion>())]
+    pub(super) average: Option<Criterion>,
     /// Loss of a residual
     #[arg(long, value_name = "LOSS", default_value = "linear", value_parser = named::<Loss>())]
     pub(super) loss: Loss,

@@ -96,7 +96,7 @@ pub(super) fn run(
     let result = Results {
         args,
         fitted: &fitted,
-        selection: None,
+        compared: None,
     };
     result.write(folder.as_mut())?;
     result.show(None);

@@ -110,11 +110,11 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
         let (joint, settings) = (&prepared.joint, &prepared.settings);
         return dry_run("posterior", joint, settings, &args.common);
     }
-    let selection = compare::compared(args, &fitted, &data, &options, &stop)?;
+    let compared = compare::compared(args, &fitted, &data, &options, &stop)?;
     let result = Results {
         args,
         fitted: &fitted,
-        selection: selection.as_ref(),
+        compared: compared.as_ref(),
     };
     let mut folder = result.folder()?;
     result.write(folder.as_mut())?;

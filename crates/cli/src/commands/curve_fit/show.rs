@@ -1,15 +1,16 @@
 //! What a fit prints and writes.
 
 use super::CurveFitArgs;
+use super::compare::Compared;
 use super::pairs::texts;
 use crate::commands::plot;
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::fit::Selection;
 use fitzroy_curve_fit::method::Status;
 use fitzroy_curve_fit::report;
+use fitzroy_report::draw::{Theme, svg};
 use fitzroy_report::figure::Style;
 use fitzroy_session::curves::posterior::Sampled;
 use fitzroy_session::curves::{Fitted, Outputs};
@@ -23,14 +24,16 @@ pub(super) struct Results<'r> {
     pub(super) args: &'r CurveFitArgs,
     pub(super) fitted: &'r Fitted<'r>,
     /// The curve beside others, if that was asked for.
-    pub(super) selection: Option<&'r Selection>,
+    pub(super) compared: Option<&'r Compared>,
 }
 
 impl Results<'_> {
     pub(super) fn json(&self) -> Value {
         let mut document = self.fitted.json();
-        if let (Some(selection), Value::Object(fields)) = (self.selection, &mut document) {
-            fields.insert("comparison".into(), report::selection_json(selection));
+        if let (Some(compared), Value::Object(fields)) = (self.compared, &mut document) {
+            let mut comparison = report::selection_json(&compared.selection);
+            comparison["averaged"] = compared.average().map(|average| average.json()).into();
+            fields.insert("comparison".into(), comparison);
         }
         document
     }
@@ -52,8 +55,11 @@ impl Results<'_> {
             }
         } else {
             terminal::out(self.fitted.text().trim_end());
-            if let Some(selection) = self.selection {
-                let text = report::selection_text(selection);
+            if let Some(compared) = self.compared {
+                let mut text = report::selection_text(&compared.selection);
+                if let Some(average) = compared.average() {
+                    text += &format!("\n{}", average.text());
+                }
                 terminal::out(format_args!("\n{}", text.trim_end()));
             }
             if let Some(sampled) = sampled {
@@ -117,10 +123,28 @@ impl Results<'_> {
             tables: Some(&args.tables.options()),
         };
         fitted.write(folder, &outputs)?;
-        if let Some(selection) = self.selection {
-            folder.write("comparison.csv", &report::selection_csv(selection))?;
+        if let Some(compared) = self.compared {
+            let text = report::selection_csv(&compared.selection);
+            folder.write("comparison.csv", &text)?;
+            self.averaged(compared, folder)?;
         }
         Ok(())
+    }
+
+    /// The average of curves that were compared, and its figure.
+    fn averaged(&self, compared: &Compared, folder: &mut Folder) -> Result<()> {
+        let Some(average) = compared.average() else {
+            return Ok(());
+        };
+        folder.write("averaged.csv", &average.csv())?;
+        let scene = self.fitted.data.and_then(|data| {
+            let response = &self.fitted.y;
+            average.figure(data, response, &Style::default())
+        });
+        match scene {
+            Some(scene) => folder.write("averaged.svg", &svg(&scene, Theme::Light)),
+            None => Ok(()),
+        }
     }
 
     fn residuals(&self, path: &Path) -> Result<()> {
