@@ -4,6 +4,7 @@ mod along;
 mod build;
 mod curve;
 mod derive;
+mod inner;
 mod link;
 mod loss;
 mod names;

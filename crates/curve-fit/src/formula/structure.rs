@@ -2,6 +2,7 @@
 //! waves.
 
 use super::derive::{Programs, depends, slope};
+use super::inner::Inner;
 use fitzroy_device::cpu::RowProgram;
 use fitzroy_graph::{Binary, Graph, NodeId, Op, Unary, tangent};
 
@@ -62,6 +63,8 @@ pub(crate) struct Waves {
     pub(crate) program: RowProgram,
     /// Of each column: true for a cosine, and the parameter that shifts its phase.
     pub(crate) columns: Vec<(bool, Option<usize>)>,
+    /// A wave in E.
+    pub(crate) inner: Option<Inner>,
 }
 
 /// A node as `x κ + Σ c θ + constant`, with numbers for κ and c.
@@ -235,8 +238,9 @@ impl Programs {
         let mut outputs = Vec::new();
         let mut columns = Vec::new();
         let mut shared: Option<(usize, usize)> = None;
+        let mut inner = None;
         for &node in nodes {
-            let (wave, envelope) = factors(&mut g, node, self.n_free)?;
+            let (wave, envelope, beats) = factors(&mut g, node, self.n_free)?;
             let (argument, cosine) = match (&g.node(wave).op, &g.node(wave).inputs[..]) {
                 (Op::Unary(Unary::Sin), &[a]) => (a, false),
                 (Op::Unary(Unary::Cos), &[a]) => (a, true),
@@ -265,6 +269,14 @@ impl Programs {
                 !depends(&g, d, p)
             });
             columns.push((cosine, phase));
+            let own = self.inner(&mut g, envelope, (predictor, frequency), nonlinear);
+            if beats && own.is_none() {
+                return None;
+            }
+            inner = inner.or(own.map(|own| Inner {
+                is_factor: beats,
+                ..own
+            }));
             let rate = g.broadcast(rate, &[self.rows]);
             outputs.extend([argument, rate, envelope]);
         }
@@ -278,6 +290,7 @@ impl Programs {
             frequency,
             program: RowProgram::compile(&g, self.rows, &wide, &[]),
             columns,
+            inner,
         })
     }
 }
@@ -365,7 +378,7 @@ fn vanishes(g: &Graph, node: NodeId) -> bool {
 }
 
 /// The one predictor that `node` depends on, with its node.
-fn the_predictor(g: &Graph, node: NodeId) -> Option<(usize, NodeId)> {
+pub(super) fn the_predictor(g: &Graph, node: NodeId) -> Option<(usize, NodeId)> {
     let needed = g.needed(&[node]);
     let mut found = None;
     for id in g.node_ids().filter(|id| needed[id.index()]) {
@@ -379,8 +392,10 @@ fn the_predictor(g: &Graph, node: NodeId) -> Option<(usize, NodeId)> {
     found
 }
 
-/// The one factor of `node` that is a sine or cosine of parameters, and the product of the others.
-fn factors(g: &mut Graph, node: NodeId, n_free: usize) -> Option<(NodeId, NodeId)> {
+/// A factor of `node` that is a sine or cosine of parameters, the product of the others, and whether one of these is
+/// such a wave, too.
+fn factors(g: &mut Graph, node: NodeId, n_free: usize) -> Option<(NodeId, NodeId, bool)> {
+    let mut beats = 0;
     let (mut wave, mut others, mut left) = (None, Vec::new(), vec![(node, false)]);
     while let Some((at, below)) = left.pop() {
         let of = g.node(at).clone();
@@ -390,8 +405,10 @@ fn factors(g: &mut Graph, node: NodeId, n_free: usize) -> Option<(NodeId, NodeId
             (Op::Unary(Unary::Sin | Unary::Cos), _)
                 if !below && (0..n_free).any(|k| depends(g, at, k)) =>
             {
-                if wave.replace(at).is_some() {
-                    return None;
+                beats += 1;
+                match wave {
+                    None => wave = Some(at),
+                    Some(_) => others.push((at, below)),
                 }
             }
             _ => others.push((at, below)),
@@ -405,7 +422,7 @@ fn factors(g: &mut Graph, node: NodeId, n_free: usize) -> Option<(NodeId, NodeId
         let factor = g.broadcast(factor, &dims);
         product = g.binary(op, product, factor).ok()?;
     }
-    Some((wave?, product))
+    Some((wave?, product, beats > 1))
 }
 
 #[cfg(test)]
@@ -447,9 +464,10 @@ mod tests {
                 Some((1, vec![None, None])),
             ),
             ("a*exp(-b*x)+c", false, &[], None),
-            // No waves: not affine in x, of two frequencies, of a power.
+            ("a*sin(v*x)*sin(w*x)", true, &[], Some((2, vec![None]))),
+            // No waves: not affine in x, of three frequencies, of a power.
             ("a*sin(w*x^2)", false, &[], None),
-            ("a*sin(w*x)*sin(v*x)", false, &[], None),
+            ("a*sin(w*x)*sin(v*x)*sin(u*x)", false, &[], None),
             ("a*sin(w*x)^2", false, &[], None),
         ] {
             let formula = Formula::parse(text).unwrap();

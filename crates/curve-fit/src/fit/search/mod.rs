@@ -354,8 +354,12 @@ impl Search<'_> {
     ) -> Result<Vec<(f64, Values)>> {
         let of = &self.structure.terms[term];
         if let Some(waves) = &of.waves {
-            let known =
-                |k: usize| k == waves.frequency || waves.columns.iter().any(|c| c.1 == Some(k));
+            let inner = waves.inner.map(|i| [Some(i.frequency), i.phase]);
+            let known = |k: usize| {
+                k == waves.frequency
+                    || waves.columns.iter().any(|c| c.1 == Some(k))
+                    || inner.is_some_and(|own| own.contains(&Some(k)))
+            };
             let search = waves::Search {
                 waves,
                 rows: &self.rows,

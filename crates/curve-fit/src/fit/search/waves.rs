@@ -16,6 +16,9 @@ const NEARLY: f64 = 0.8;
 const LOW: usize = 12;
 /// Envelopes for which they are.
 const FEW: usize = 8;
+/// Peaks of what is left that tell the frequency of a wave in an envelope, and values of what else an envelope has.
+const PEAKS: usize = 6;
+const MODULATED: usize = 3;
 /// Times that a frequency is refined.
 const REFINED: usize = 5;
 
@@ -68,7 +71,7 @@ impl Search<'_> {
                 }
             }
         };
-        let envelopes = self.trials.few(self.rows);
+        let envelopes = self.envelopes(&grid, basis);
         for values in &envelopes {
             let mut at = theta.to_vec();
             put(&mut at, values);
@@ -131,6 +134,51 @@ impl Search<'_> {
             fall,
             named.into_iter().map(|k| (k, at[k])).collect(),
         )))
+    }
+
+    /// Values of what is neither frequency nor phase; of a wave in the envelope frequencies that the peaks of what is
+    /// left tell, since a product of waves is a sum of those of the sum and the difference of their frequencies.
+    fn envelopes(&self, grid: &Grid, basis: &Basis) -> Vec<Values> {
+        let few = self.trials.few(self.rows);
+        let Some(inner) = self.waves.inner.filter(|i| !self.given[i.frequency]) else {
+            return few;
+        };
+        let peaks = grid.peaks(&basis.rest, &|_| true);
+        let peaks: Vec<f64> = peaks.into_iter().map(|p| p.0).take(PEAKS).collect();
+        let cycle = TAU / grid.span;
+        let mut all: Vec<f64> = (1..=LOW).map(|k| cycle * k as f64 / 4.0).collect();
+        for (i, a) in peaks.iter().enumerate() {
+            for b in &peaks[..i] {
+                let (sum, difference) = (a + b, (a - b).abs());
+                match inner.is_factor {
+                    true => all.extend([0.5 * sum, 0.5 * difference]),
+                    false => all.push(difference),
+                }
+            }
+        }
+        all.sort_by(f64::total_cmp);
+        all.dedup_by(|b, a| *b - *a < 0.1 * cycle);
+        let (turns, turn) = match (inner.phase.filter(|&p| !self.given[p]), inner.is_factor) {
+            (None, _) => (1, 0.0),
+            // Half a turn is a change of sign.
+            (Some(_), true) => (4, PI / 4.0),
+            (Some(_), false) => (8, PI / 4.0),
+        };
+        let mut out = Vec::new();
+        for values in few.iter().step_by(few.len().div_ceil(MODULATED).max(1)) {
+            for w in &all {
+                for k in 0..turns {
+                    let mut values = values.clone();
+                    let v = self.bounds.clip(inner.frequency, w / inner.unit.abs());
+                    values.push((inner.frequency, v));
+                    if let Some(p) = inner.phase.filter(|_| turns > 1) {
+                        values.push((p, self.bounds.clip(p, k as f64 * turn)));
+                    }
+                    out.push(values);
+                }
+            }
+        }
+        out
     }
 
     fn grid(&self) -> Option<Grid> {
