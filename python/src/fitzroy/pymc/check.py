@@ -15,12 +15,13 @@ from pymc.logprob.utils import local_check_parameter_to_ninf_switch
 from pytensor.compile.mode import Mode
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import graph_replace
-from pytensor.graph.rewriting.basic import out2in
-from pytensor.scalar.basic import autocast_float_as
+from pytensor.graph.rewriting.basic import node_rewriter, out2in
+from pytensor.scalar.basic import Add, Mul, autocast_float_as
+from pytensor.tensor.elemwise import Elemwise
 
 from .. import _fitzroy
 from .axes import Unconvertible
-from .convert import Conversion, convert
+from .convert import Conversion
 from .discrete import combinations, drawn_afterwards, is_discrete
 from .distributions import kind_of
 from .folding import CANONICAL
@@ -36,6 +37,18 @@ Array = np.ndarray[Any, Any]
 QUICK = Mode(linker="py", optimizer="fast_compile").excluding("canonicalize")
 #: Parameters out of range have the density 0, as where PyMC samples, and end no computation.
 OF_PARAMETERS = out2in(local_check_parameter_to_ninf_switch)
+
+
+@node_rewriter([Elemwise])  # type: ignore[untyped-decorator]
+def _two_by_two(fgraph: Any, node: Any) -> list[Any] | None:
+    """Sums and products of two, which are functions of NumPy; of more, PyTensor calls Python for
+    each element."""
+    if not isinstance(node.op.scalar_op, (Add, Mul)) or len(node.inputs) < 3:
+        return None
+    return [reduce(node.op, node.inputs)]
+
+
+TWO_BY_TWO = out2in(_two_by_two)
 AS_IT_STANDS = Mode(linker="py", optimizer=None)
 
 
@@ -84,12 +97,11 @@ class Check:
         return f"<p>{self!r}</p>"
 
 
-def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
+def check(conversion: Conversion, model: Any, n: int = 64, random_seed: int = 1) -> Check:
     """Compares density and gradient of the model's text with those of PyMC at `n` points.
 
     Raises Unconvertible for what cannot be compared.
     """
-    conversion = convert(model)
     plain = conversion.model
     for rv in plain.free_RVs:
         if kind_of(rv) == "LKJCorr":
@@ -147,7 +159,9 @@ def _of_model(
         OF_PARAMETERS.rewrite(graph)
         [logp] = graph.outputs
         by_values = pytensor.grad(logp, values, disconnected_inputs="ignore")
-    given = {"inputs": [*values, *whole], "outputs": [logp, *by_values]}
+        graph = FunctionGraph(outputs=[logp, *by_values], clone=False)
+        TWO_BY_TWO.rewrite(graph)
+    given = {"inputs": [*values, *whole], "outputs": list(graph.outputs)}
     forward, back = _value_variables(model)
     density = _running(given, [*forward(*[free[rv.name][0] for rv in rvs]), *all_whole[0]])
     out = np.empty(n)

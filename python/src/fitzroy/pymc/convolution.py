@@ -32,7 +32,7 @@ def convolution(walk: Walk, v: Any) -> Expr:
 
     def text() -> str:
         at = walk.writer.index(np.clip(places, 0, n - 1), [rows, taps], along, "at")
-        picked = walk.writer.picked(signal, [*shown, at])
+        picked = walk.writer.picked(signal, [*shown, at], [*signal.axes[:-1], rows, taps])
         if inside.all():
             return picked
         part = walk.writer.datum(inside, [rows, taps], "inside")

@@ -11,6 +11,7 @@ from .axes import Axis, Expr, Unconvertible
 from .joining import join_parts
 from .scan import part_of_loop
 from .walk import Walk, core_name, op, scalar_name, strip
+from .writer import Column
 
 __all__ = ["subscripts"]
 
@@ -97,7 +98,7 @@ def indexed(walk: Walk, v: Any) -> Expr:
     if any(k is None for k in keys):
         raise Unconvertible("Subtensor", "a new axis between look-ups")
     rows = _rows(walk, keys)
-    shown: list[str] = []
+    shown: list[str | Column] = []
     axes: list[Axis | None] = []
     placed = False
     for a, key in zip(e.axes, keys):
@@ -124,7 +125,7 @@ def indexed(walk: Walk, v: Any) -> Expr:
                 shown.append(walk.writer.index(places, rows, a, key[1] or "idx"))
     if all(s == ":" for s in shown):
         return e.moved(axes)
-    return Expr(axes, lambda: walk.writer.picked(e, shown))
+    return Expr(axes, lambda: walk.writer.picked(e, shown, axes))
 
 
 @op("Split")
@@ -190,7 +191,7 @@ def _rows(walk: Walk, keys: list[Any]) -> list[Axis]:
     return walk.axes_of(name, shape)
 
 
-def _sliced(walk: Walk, a: Axis | None, key: slice) -> tuple[str, Axis | None]:
+def _sliced(walk: Walk, a: Axis | None, key: slice) -> tuple[str | Column, Axis | None]:
     """What stands between the brackets for a slice, and the axis that it leaves."""
     if a is None:
         return ":", None

@@ -10,6 +10,7 @@ import numpy as np
 from .axes import Axis, Expr, Unconvertible
 from .elementwise import met
 from .walk import Walk, core_name, op, strip
+from .writer import Column
 
 __all__ = ["join_parts", "stacked"]
 
@@ -153,8 +154,8 @@ def _looked_up(walk: Walk, e: Expr, axis: int, place: Any, rows: Axis) -> Expr:
     e = walk.writer.named(e)
     of = e.axes[axis]
     assert of is not None, "an axis that is there"
-    name = walk.writer.index(place, [rows], of, "place")
-    at = [":"] * len(e.real)
-    at[sum(1 for a in e.axes[:axis] if a is not None)] = name
+    column = walk.writer.index(place, [rows], of, "place")
+    at: list[str | Column] = [":"] * len(e.real)
+    at[sum(1 for a in e.axes[:axis] if a is not None)] = column
     out = [rows if i == axis else a for i, a in enumerate(e.axes)]
-    return Expr(out, lambda: walk.writer.picked(e, at))
+    return Expr(out, lambda: walk.writer.picked(e, at, out))

@@ -173,4 +173,4 @@ def _looked_up(walk: Walk, base: Expr, values: Expr, places: Array, own: Sequenc
     if not at:
         return values
     named = walk.writer.named(values)
-    return Expr(base.axes, lambda: walk.writer.picked(named, at))
+    return Expr(base.axes, lambda: walk.writer.picked(named, at, base.axes))

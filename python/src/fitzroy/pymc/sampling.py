@@ -61,7 +61,7 @@ class Converted:
 
     def check(self, n: int = 64, random_seed: int = 1) -> Check:
         """Compares the density and its gradient with those of PyMC at `n` points."""
-        return check(self.model, n, random_seed)
+        return check(self._conversion, self.model, n, random_seed)
 
     def __repr__(self) -> str:
         return self.text + "".join(f"# {note}\n" for note in self.notes)
@@ -151,7 +151,7 @@ def sample(
         report=report,
         keep_warmup=not discard_tuned_samples,
     )
-    drawn, reason = None, ""
+    drawn, cannot = None, ""
     try:
         if backend == "compiled":
             compiled = _compiled(model, settings)
@@ -167,12 +167,14 @@ def sample(
         if backend != "auto" or not blocking:
             raise ValueError(f"the model cannot be converted: {why}") from why
         settings.pop("initvals", None)
-        reason = f"the model cannot be converted ({why})"
+        cannot = str(why)
     if drawn is None:
         try:
             compiled = _compiled(model, settings)
         except Unconvertible as why:
-            message = f"{reason}, and is sampled by PyMC: {why}"
+            # Both ways may fail for one reason.
+            also = "" if str(why) == cannot else f": {why}"
+            message = f"the model cannot be converted ({cannot}), and is sampled by PyMC{also}"
             warnings.warn(message, ConversionWarning, stacklevel=2)
             # PyMC refuses settings of NUTS for a model that has nothing for it.
             slopes = any(not is_discrete(v) and not own_step(v) for v in model.free_RVs)
@@ -193,6 +195,7 @@ def sample(
                 model=model,
                 **of_nuts,
             )
+        reason = f"the model cannot be converted ({cannot})"
         message = f"{reason}, and is sampled by its compiled gradient"
         warnings.warn(message, ConversionWarning, stacklevel=2)
         drawn = compiled.sample(settings, initvals, var_names, progressbar)

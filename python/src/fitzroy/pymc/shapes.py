@@ -8,6 +8,7 @@ import numpy as np
 
 from .axes import Axis, Expr, Unconvertible
 from .walk import Walk, op
+from .writer import Column
 
 __all__: list[str] = []
 
@@ -94,7 +95,7 @@ def _regrouped(walk: Walk, e: Expr, shape: list[int]) -> Expr:
             e = walk.first(e, i)
     e = walk.writer.named(e.moved(e.real))
     old, new = iter(e.real), iter([s for s in shape if s != 1])
-    shown: list[str] = []
+    shown: list[str | Column] = []
     axes: list[Axis] = []
     for first in old:
         before, after = [first], [next(new)]
@@ -112,6 +113,5 @@ def _regrouped(walk: Walk, e: Expr, shape: list[int]) -> Expr:
         shown += [walk.writer.index(p, rows, a, "at") for p, a in zip(places, before)]
         axes += rows
     real = iter(axes)
-    return Expr(
-        [next(real) if s != 1 else None for s in shape], lambda: walk.writer.picked(e, shown)
-    )
+    placed = [next(real) if s != 1 else None for s in shape]
+    return Expr(placed, lambda: walk.writer.picked(e, shown, axes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,13 @@ Array = np.ndarray[Any, Any]
 class _Declared:
     def __init__(self, name: str, axes: list[Axis], of: Axis | None) -> None:
         self.name, self.axes, self.of = name, axes, of
+
+
+class Column(NamedTuple):
+    """Positions by their name, and the axes of what they give."""
+
+    name: str
+    rows: Sequence[Axis]
 
 
 class Writer:
@@ -98,8 +105,8 @@ class Writer:
         made = _Declared(self.fresh(name), list(axes), None)
         return self._declare(made, values, same)
 
-    def index(self, positions: Array, rows: Sequence[Axis], of: Axis, name: str) -> str:
-        """The name of positions in `of` for each row. The same ones again are the same rows."""
+    def index(self, positions: Array, rows: Sequence[Axis], of: Axis, name: str) -> Column:
+        """Positions in `of` for each row. The same ones again are the same rows."""
         positions = np.ascontiguousarray(positions, dtype=float)
         same = self._same(positions)
         for known in same:
@@ -107,19 +114,28 @@ class Writer:
                 for a, b in zip(known.axes, rows):
                     if a.root is not b.root:
                         a.root.join(b) if a.root.name or not b.root.name else b.root.join(a)
-                return known.name
+                return Column(known.name, rows)
         made = _Declared(self.fresh(name), list(rows), of)
-        return self._declare(made, positions, same)
+        return Column(self._declare(made, positions, same), rows)
 
-    def picked(self, e: Expr, shown: Sequence[str]) -> str:
-        """Elements of a named array, by what stands between the brackets for each of its axes.
+    def picked(
+        self, e: Expr, shown: Sequence[str | Column], axes: Sequence[Axis | None]
+    ) -> str:
+        """Elements of a named array as an array over `axes`, by what stands between the brackets for
+        each of its own axes.
 
-        Columns of positions are declared to point into the first of two equal axes; along the
-        second they are numbers.
+        Columns of positions are declared to point into the first of two equal axes, and to lie over
+        the first of two equal axes; along a second one they are numbers, with its name.
         """
-        columns = {one.name for one in self._declared if one.of is not None}
-        twins = [twin for _, twin in counted(e.axes)]
-        parts = [f"{s} + 0" if twin and s in columns else s for s, twin in zip(shown, twins)]
+        there = {id(a): one for a, one in zip([a for a in axes if a is not None], counted(axes))}
+        parts = []
+        for part, (_, twin) in zip(shown, counted(e.axes)):
+            if isinstance(part, Column):
+                own = counted(part.rows)
+                want = [there.get(id(a), one) for a, one in zip(part.rows, own)]
+                named = f"[{', '.join(self.label(one) for one in want)}]" if own != want else ""
+                part = f"{part.name}{named}{' + 0' if twin or named else ''}"
+            parts.append(part)
         return f"{e.text()}[{', '.join(parts)}]"
 
     def observed(self, name: str, values: Array, axes: Sequence[Axis]) -> None:
