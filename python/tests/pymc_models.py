@@ -1662,3 +1662,68 @@ def look_ups_by_row() -> None:
     same = vectorize_graph(shared[at], {at: places})
     each = vectorize_graph(of[at], {of: own, at: places})
     pm.Normal("y", same + 2 * each, 1, observed=r.normal(size=(3, 6)))
+
+
+@model
+def differences_of_counts() -> None:
+    """Skellam's distribution, by modified Bessel functions of whole orders."""
+    r = rng(92)
+    d = r.poisson(5, 30) - r.poisson(3, 30)
+    home, away = pm.Gamma("home", 3, 1), pm.Gamma("away", 3, 1, shape=2)
+    rate = away[r.integers(0, 2, size=30)]
+    both = 2 * pt.sqrt(home * rate)
+    lp = 0.5 * d * pt.log(home / rate) - home - rate + both + pt.log(pt.ive(d, both))
+    pm.Potential("d", lp)
+    pm.Potential("more", pt.log(pt.iv(np.array([0.4, 2.0, 7.5]), home)) - home)
+
+
+@model
+def customers_who_leave() -> None:
+    """The Pareto/NBD model: Fader and Hardie's note on its derivation, their equation 22."""
+    n_bought = np.array([0.0, 2, 1, 7, 0, 3, 12])
+    last = np.array([0.0, 30, 5, 38, 0, 20, 33])
+    until = np.array([39.0, 38, 36, 39, 30, 25, 34])
+    r, alpha = pm.Gamma("r", 4, 6), pm.Gamma("alpha", 20, 2)
+    s, beta = pm.Gamma("s", 4, 6), pm.Gamma("beta", 20, 2)
+    swapped = alpha < beta
+    high, low = pt.maximum(alpha, beta), pt.minimum(alpha, beta)
+    total = r + s + n_bought
+
+    def at(time: Any, second: Any) -> Any:
+        found = pt.hyp2f1(total, second, total + 1, (high - low) / (high + time))
+        return pt.log(found) - total * pt.log(high + time)
+
+    died = at(last, pt.switch(swapped, r + n_bought, s + 1)) + pt.log(s / total)
+    lives = at(until, pt.switch(swapped, r + n_bought + 1, s)) + pt.log((r + n_bought) / total)
+    front = pt.gammaln(r + n_bought) - pt.gammaln(r) + r * pt.log(alpha) + s * pt.log(beta)
+    pm.Potential("bought", front + pt.logaddexp(died, lives))
+
+
+@model
+def surface_on_a_grid() -> None:
+    """A Kronecker product of covariances, by its eigenvalues in PyMC."""
+    length = pm.Gamma("length", 3, 2, shape=2)
+    covs = [
+        pt.exp(-np.abs(np.subtract.outer(np.arange(n), np.arange(n))) / length[k])
+        for k, n in enumerate((3, 4))
+    ]
+    values = rng(93).normal(size=12)
+    mu, sigma = np.full(12, 0.3), pm.HalfNormal("s", 1)
+    pm.KroneckerNormal("y", mu=mu, covs=covs, sigma=sigma, observed=values)
+
+
+@model
+def quantiles_of_errors() -> None:
+    p = pm.Beta("p", 2, 3, shape=4)
+    pm.Normal("y", pt.erfcinv(2 * p), 1, observed=rng(94).normal(size=4))
+
+
+@model
+@with_coords(region=range(4), age=range(5))
+def effects_within_both_margins() -> None:
+    """Interactions whose rows and columns sum to 0."""
+    r = rng(95)
+    both = pm.ZeroSumNormal("both", pm.HalfNormal("s", 1), n_zerosum_axes=2, dims=("region", "age"))
+    region, age = r.integers(0, 4, size=30), r.integers(0, 5, size=30)
+    pm.Deterministic("twice", 2 * both, dims=("region", "age"))
+    pm.Normal("y", pm.Normal("a", 0, 1) + both[region, age], 1, observed=r.normal(size=30))

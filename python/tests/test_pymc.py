@@ -312,7 +312,7 @@ def test_a_variable_with_a_step_method_of_its_own_is_sampled_by_it(monkeypatch):
         pm.Normal("y", pm.Normal("trees", 0, 1), 1, observed=[2.0, 3.0])
     with pytest.raises(Unconvertible, match="trees: .* draws it by Own"):
         fz.from_pymc(model)
-    with pytest.warns(ConversionWarning, match="draws it by Own.*sampled by PyMC"):
+    with pytest.warns(ConversionWarning, match=r"draws it by Own.*\), and is sampled by PyMC$"):
         draws = fz.sample(model, draws=20, tune=20, chains=1, progressbar=False, random_seed=1)
     assert draws.posterior["trees"].shape == (1, 20)
     with pytest.raises(ValueError, match="cannot be converted"):
@@ -448,3 +448,33 @@ def test_draws_are_kept_where_pymc_gives_no_log_likelihood(monkeypatch):
             idata_kwargs={"log_likelihood": True},
         )
     assert draws.posterior.sizes["draw"] == 20
+
+
+def test_customers_who_die_after_some_occasion_are_those_of_a_plain_sum():
+    from fitzroy.pymc.densities import density
+    from fitzroy.pymc.folding import Constants
+    from scipy.special import betaln
+
+    rng = np.random.default_rng(5)
+    occasions = rng.integers(3, 9, size=20)
+    bought = rng.binomial(occasions, 0.4)
+    last = np.where(bought > 0, np.maximum(bought, rng.binomial(occasions, 0.8)), 0)
+    params = rng.uniform(0.3, 4, size=4)
+    value = pt.constant(np.stack([last, bought], axis=1).astype(float))
+    given = [*(pt.constant(p) for p in params), pt.constant(occasions)]
+    got = density(Constants(), "BetaGeoBetaBinom", value, given).eval()
+    a, b, c, d = params
+
+    def of(n: int, x: int, t: int) -> float:
+        """Equation 5 of Fader, Hardie and Shang."""
+        lived = np.exp(betaln(a + x, b + n - x) - betaln(a, b) + betaln(c, d + n) - betaln(c, d))
+        for k in range(t, n):
+            bought = betaln(a + x, b + k - x) - betaln(a, b)
+            lived += np.exp(bought + betaln(c + 1, d + k) - betaln(c, d))
+        return np.log(lived)
+
+    want = [of(*one) for one in zip(occasions, bought, last)]
+    np.testing.assert_allclose(got, want, rtol=1e-11)
+    with pytest.raises(Unconvertible, match="not data"):
+        density(Constants(), "BetaGeoBetaBinom", pt.matrix(), given)
+    assert density(Constants(), "Normal", value, given) is None

@@ -1,5 +1,6 @@
 //! Probability distributions: one formula each, written once for values and for graphs.
 
+mod euler;
 mod formula;
 mod sampling;
 mod tails;
@@ -50,6 +51,7 @@ pub use categorical::{
 };
 pub use compound::mixture;
 pub(crate) use conjugate::Conjugate;
+pub(crate) use euler::{ln_hyp2f1, ln_ive};
 pub use exponential::{ExGaussian, Exponential, Laplace, Logistic};
 pub use extreme::{Gumbel, Pareto, Wald, Weibull};
 pub use fitzroy_graph::Real;

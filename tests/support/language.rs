@@ -219,6 +219,12 @@ target += gamma_incc(2 + u, u)
 const SHARE: &str = "u ~ Beta(2, 2)
 target += beta_inc(1 + u, 2, u)
 ";
+const GAUSS: &str = "u ~ Beta(2, 2)
+target += log(hyp2f1(1 + u, 2, 3 + u, u))
+";
+const ORDER: &str = "u ~ Beta(2, 2)
+target += log(ive(1 + u, 2 * u)) + iv(3, u)
+";
 
 /// Functions of all elements of an axis together.
 const ORDERED: &str = "data x[obs, kinds], e1[obs]
@@ -438,6 +444,8 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("lower-share", LOWER),
         written("upper-share", UPPER),
         written("beta-share", SHARE),
+        written("hypergeometric", GAUSS),
+        written("bessel-order", ORDER),
         written("ordered", ORDERED),
     ];
     all.extend(special::models());

@@ -1,7 +1,7 @@
 //! What functions are called in other languages.
 
 /// Names other languages use, and ours.
-const ELSEWHERE: [(&str, &str); 79] = [
+const ELSEWHERE: [(&str, &str); 82] = [
     ("ode_rk45", "solve"),
     ("ode_bdf", "solve_stiff"),
     ("integrate_ode_rk45", "solve"),
@@ -73,6 +73,9 @@ const ELSEWHERE: [(&str, &str); 79] = [
     ("gamma_q", "gamma_incc"),
     ("betainc", "beta_inc"),
     ("inc_beta", "beta_inc"),
+    ("modified_bessel_first_kind", "iv"),
+    ("besseli", "iv"),
+    ("hypergeometric_2F1", "hyp2f1"),
     ("betaln", "log_beta"),
     ("lbeta", "log_beta"),
     ("lchoose", "log_choose"),

@@ -62,7 +62,7 @@ const fn matrix(
 }
 
 /// All functions, in the order of the reference.
-pub const FUNCTIONS: [Function; 109] = [
+pub const FUNCTIONS: [Function; 112] = [
     f("exp", &["x"], "eˣ"),
     f("log", &["x"], "natural logarithm"),
     f("log1p", &["x"], "log(1 + x), accurate near 0"),
@@ -137,6 +137,11 @@ pub const FUNCTIONS: [Function; 109] = [
         "regularised incomplete beta function Iₓ(a, b)",
     ),
     f(
+        "hyp2f1",
+        &["a", "b", "c", "z"],
+        "Gauss's hypergeometric function ₂F₁(a, b; c; z), for 0 < a, b, the smaller below c, and z < 1",
+    ),
+    f(
         "log_ndtr",
         &["x"],
         "log Φ(x), of the standard normal distribution function",
@@ -151,6 +156,12 @@ pub const FUNCTIONS: [Function; 109] = [
     f("i0e", &["x"], "exp(−|x|) I₀(x)"),
     f("i1", &["x"], "modified Bessel function I₁"),
     f("i1e", &["x"], "exp(−|x|) I₁(x)"),
+    f(
+        "iv",
+        &["v", "x"],
+        "modified Bessel function Iᵥ, for v ≥ 0 or whole, and x ≥ 0",
+    ),
+    f("ive", &["v", "x"], "e⁻ˣ Iᵥ(x)"),
     f("j0", &["x"], "Bessel function J₀"),
     f("j1", &["x"], "Bessel function J₁"),
     f("y0", &["x"], "Bessel function Y₀, for x > 0"),

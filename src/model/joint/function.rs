@@ -2,7 +2,9 @@
 
 use super::build::Build;
 use crate::Result;
-use crate::dist::{Real, ln_beta, ln_beta_shares, ln_choose, ln_gamma_shares, positive};
+use crate::dist::{
+    Real, ln_beta, ln_beta_shares, ln_choose, ln_gamma_shares, ln_hyp2f1, ln_ive, positive,
+};
 use crate::model::ast::{Call, Expr, ExprKind, Span};
 use crate::model::functions::{self, Shape};
 use fitzroy_graph::{Binary, DimId, Expr as Value, composed, covariance};
@@ -117,8 +119,9 @@ pub fn elementwise<'g>(name: &str, x: &[Value<'g>]) -> Option<Value<'g>> {
         "log_ndtr" => a.log_ndtr(),
         _ => {
             return match x {
+                [a, b, c, z] if name == "hyp2f1" => Some(ln_hyp2f1(*a, *b, *c, *z).exp()),
                 [a, b, x] if name == "beta_inc" => Some(beta_inc(*a, *b, *x)),
-                [x, y] if incomplete(name) => Some(of_pair(name, *x, *y)),
+                [x, y] if by_integrals(name) => Some(of_pair(name, *x, *y)),
                 [x, y] => composed::of_two(name, *x, *y).or_else(|| covariance(name, a, &[*y])),
                 [x, y, z] if name == "voigt_profile" => composed::of_three(name, *x, *y, *z),
                 [x, more @ ..] if !more.is_empty() => covariance(name, *x, more),
@@ -129,19 +132,29 @@ pub fn elementwise<'g>(name: &str, x: &[Value<'g>]) -> Option<Value<'g>> {
 }
 
 /// Whether `name` is a function of [`of_pair`].
-fn incomplete(name: &str) -> bool {
-    matches!(name, "gamma_inc" | "gamma_incc" | "log_beta" | "log_choose")
+fn by_integrals(name: &str) -> bool {
+    matches!(
+        name,
+        "gamma_inc" | "gamma_incc" | "log_beta" | "log_choose" | "iv" | "ive"
+    )
 }
 
-/// Functions of two numbers around Γ.
+/// Functions of two numbers by integrals of Euler.
 fn of_pair<'g>(name: &str, a: Value<'g>, x: Value<'g>) -> Value<'g> {
     match name {
         "gamma_inc" => ln_gamma_shares(positive(a), x).0.exp(),
         "gamma_incc" => ln_gamma_shares(positive(a), x).1.exp(),
         "log_beta" => ln_beta(a, x),
         "log_choose" => ln_choose(a, x),
-        other => panic!("function `{other}` is none of two numbers around Γ"),
+        "iv" => (ln_ive(order(a), x) + x).exp(),
+        "ive" => ln_ive(order(a), x).exp(),
+        other => panic!("function `{other}` is none of two numbers by an integral"),
     }
+}
+
+/// The order of I_v that stands for v: I₋ₙ = Iₙ of whole n.
+fn order<'g>(v: Value<'g>) -> Value<'g> {
+    v.floor().equals(v).select(v.abs(), v)
 }
 
 fn beta_inc<'g>(a: Value<'g>, b: Value<'g>, x: Value<'g>) -> Value<'g> {

@@ -26,9 +26,11 @@ from . import (  # noqa: F401
     scan,
     shapes,
 )
-from .axes import Axis, Expr, Unconvertible, number
+from .axes import Axis, Expr, Unconvertible, number, unite
+from .densities import density
 from .discrete import drawn_afterwards, is_discrete
 from .distributions import Family, Text, call, kind_of, params_of, written
+from .layout import sums_to_zero
 from .limits import ends_of, is_own
 from .lowering import lowered
 from .steps import check_steps
@@ -55,6 +57,8 @@ class Conversion:
     called: dict[str, str]
     #: Covariance factors, whose draws PyMC keeps as packed triangles.
     packed: set[str] = field(default_factory=set)
+    #: Tables whose rows and columns sum to 0, which the text has by one row and one column less.
+    centred: set[str] = field(default_factory=set)
     #: Variables whose axes the text has in the order in which they are drawn, with the order of the
     #: model.
     turned: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -184,6 +188,10 @@ class _Converter:
             self.part(v)
             return
         observed = v in model.observed_RVs
+        bare = strip(v) is v and not observed
+        if kind == "ZeroSumNormal" and bare and v.owner.op.ndim_supp == 2:
+            self.centred_table(v)
+            return
         value = walk.constants.value(model.rvs_to_values[v]) if observed else None
         sizes = self.shape(v) if value is None else value.shape
         walk.constants.sizes[v] = tuple(int(s) for s in sizes)
@@ -320,8 +328,12 @@ class _Converter:
         at = dict(zip(rvs, placed.values()))
         # Without this PyMC computes √2 and the like in float32.
         with autocast_float_as("float64"):
-            if len(rvs) == 1 and len(rvs[0].owner.outputs) <= 2:
-                terms = [logp(rvs[0], at[rvs[0]], warn_rvs=False)]
+            first = rvs[0]
+            own = density(self.walk.constants, kind_of(first), at[first], params_of(first))
+            if own is not None:
+                terms = [own]
+            elif len(rvs) == 1 and len(first.owner.outputs) <= 2:
+                terms = [logp(first, at[first], warn_rvs=False)]
             else:
                 terms = list(conditional_logp(at, warn_rvs=False).values())
         for term in terms:
@@ -373,6 +385,27 @@ class _Converter:
             lambda: f"{shown}[{walk.writer.dim(axis)}, {walk.writer.dim(axis)}] ~ {text()}"
         )
         walk.know(v, Expr([axis, axis], shown, named=True))
+
+    def centred_table(self, v: Any) -> None:
+        """Normal numbers whose rows and columns sum to 0: A u Bᵀ of independent ones u."""
+        walk, sizes = self.walk, self.shape(v)
+        walk.constants.sizes[v] = sizes
+        if len(sizes) != 2 or min(sizes) < 3:
+            raise Unconvertible("ZeroSumNormal", "over two axes of fewer than 3, or beside others")
+        axes = walk.axes_of(v.name, sizes)
+        inner = [Axis(n - 1) for n in sizes]
+        shown = self.name(v)
+        sigma = Family(walk, v, list(inner)).param(params_of(v)[0])
+        walk.writer.say(lambda: f"{shown}{walk.writer.dims(inner)} ~ Normal(0, {sigma()})")
+        self.out.centred.add(v.name)
+        free = pt.tensor(v.name, dtype=v.type.dtype, shape=tuple(n - 1 for n in sizes))
+        walk.know(free, Expr(list(inner), shown, named=True))
+        rows, columns = (pt.constant(sums_to_zero(n)) for n in sizes)
+        whole = walk.writer.let(walk.expr(rows @ free @ columns.T))
+        for a, there in zip(whole.axes, axes):
+            assert a is not None, "of 3 and more"
+            unite(there, a, "ZeroSumNormal")
+        walk.know(v, whole)
 
     def covariance_factor(self, v: Any) -> None:
         n, eta, sd = params_of(v)

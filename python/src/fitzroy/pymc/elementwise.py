@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from .axes import (
     ADD,
@@ -21,7 +23,7 @@ from .axes import (
     number,
     unite,
 )
-from .walk import Walk, core_name, op, scalar_name
+from .walk import Walk, core_name, op, scalar_name, strip
 
 __all__: list[str] = []
 
@@ -74,6 +76,7 @@ FORMS = {
     "IsNan": "{0} != {0}",
     "IsInf": "abs({0}) == inf",
     "Invert": "not {0}",
+    "Erfcinv": "-probit(0.5 * {0}) / sqrt(2)",
     # By reflection where the argument is negative.
     "Gamma": "where({0} > 0, exp(lgamma({0})), pi / (sin(pi * {0}) * exp(lgamma(1 - {0}))))",
 }
@@ -103,6 +106,39 @@ CALLS = {
     "GammaInc": "gamma_inc",
     "GammaIncC": "gamma_incc",
     "BetaInc": "beta_inc",
+    "Iv": "iv",
+    "Ive": "ive",
+    "Hyp2F1": "hyp2f1",
+}
+
+
+def _is_order(walk: Walk, order: Any, x: Any) -> bool:
+    """Whether orders are constant, and whole or not negative."""
+    if not walk.constants.holds(order):
+        return False
+    value = walk.constants.value(order)
+    return bool(np.all((value >= 0) | (np.mod(value, 1) == 0)))
+
+
+def _is_above(walk: Walk, a: Any, b: Any, c: Any, z: Any) -> bool:
+    """Whether the third argument is one of the first two and something positive besides."""
+    if scalar_name(c) != "Add":
+        return False
+    terms = [strip(t) for t in strip(c).owner.inputs]
+    for one in (strip(a), strip(b)):
+        if one not in terms:
+            continue
+        rest = [walk.constants.uniform(t) for t in terms if t is not one]
+        if None not in rest and sum(x for x in rest if x is not None) > 0:
+            return True
+    return False
+
+
+#: Whether functions are asked for where the language has them.
+DOMAINS: dict[str, Callable[..., bool]] = {
+    "Iv": _is_order,
+    "Ive": _is_order,
+    "Hyp2F1": _is_above,
 }
 #: Ops that change nothing but the type.
 SAME = ("Cast", "Identity", "DeepCopyOp")
@@ -118,6 +154,8 @@ def elementwise(walk: Walk, v: Any) -> Expr:
         found = log_of_sum(walk, v.owner.inputs[0]) or log_of_size(walk, v.owner.inputs[0])
         if found is not None:
             return found
+    if name in DOMAINS and not DOMAINS[name](walk, *v.owner.inputs):
+        raise Unconvertible(name, "of arguments that may lie where the language has it not")
     ins = [walk.expr(i) for i in v.owner.inputs]
     axes = met(ins, name)
     if name in SAME:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_model", "as_text"]
+__all__ = ["as_model", "as_text", "sums_to_zero"]
 
 Array = np.ndarray[Any, Any]
 
@@ -16,6 +16,9 @@ def as_model(conversion: Any, name: str, values: Array) -> Array:
     """Draws of a variable of the text, with any axes before its own, as PyMC has them."""
     if name in conversion.packed:
         return _packed(values)
+    if name in conversion.centred:
+        rows, columns = (sums_to_zero(n + 1) for n in values.shape[-2:])
+        return np.asarray(rows @ values @ columns.T)
     lacking = conversion.repeated.get(name)
     if lacking:
         return _repeated(values, lacking)
@@ -27,8 +30,19 @@ def as_text(conversion: Any, name: str, values: Array) -> Array:
     """Values of a variable of the model, with any axes before its own, as the text has them."""
     if name in conversion.packed:
         return _unpacked(values)
+    if name in conversion.centred:
+        rows, columns = (sums_to_zero(n) for n in values.shape[-2:])
+        return np.asarray(rows.T @ values @ columns)
     order = conversion.turned.get(name)
     return values if order is None else _turned(values, np.argsort(order))
+
+
+def sums_to_zero(n: int) -> Array:
+    """Orthonormal columns that each sum to 0: Helmert's contrasts."""
+    k = np.arange(1, n)
+    steps = np.where(np.arange(n)[:, None] < k, 1.0, 0.0)
+    steps[k, k - 1] = -k
+    return np.asarray(steps / np.sqrt(k * (k + 1.0)))
 
 
 def _turned(values: Array, order: Any) -> Array:

@@ -132,7 +132,7 @@ fn incomplete_functions_and_their_slopes_agree_with_50_digit_values() {
                 .collect()
         };
         let (x, want, slopes) = (numbers(cells[1]), numbers(cells[2])[0], numbers(cells[3]));
-        let names = &["p", "q", "r"][..x.len()];
+        let names = &["p", "q", "r", "s"][..x.len()];
         let priors: String = names.iter().map(|n| format!("{n} ~ Flat()\n")).collect();
         let text = format!("{priors}target += {}({})", cells[0], names.join(", "));
         let (got, gradient) = Tested::new(&text, &[]).compiled(&x);
