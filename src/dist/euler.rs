@@ -67,14 +67,16 @@ impl<R: Real> Reach<R> {
 /// ln ₂F₁(a, b; c; z), of Gauss's hypergeometric function, for 0 < a, b, for c above the smaller of
 /// them, and for z < 1. NaN elsewhere.
 ///
-/// With b ≤ a, and with Euler's transformation where c < a and 0 < z, Euler's integral over t^(b−1) (1 − t)^(c−b−1) (1 − zt)^(−a) is taken by parts once, so
-/// that it falls no slower than t at 0: b ∫ that = ∫ t^b (1 − t)^(c−b−1) (1 − zt)^(−a−1)
-/// (c(1 − zt) − az(1 − t)), in which nothing cancels. Over u = ln(t/(1 − t)) there is one mode, at
-/// the root of a quadratic. Reference: NIST Digital Library of Mathematical Functions, 15.6.1 and
-/// 15.8.1.
+/// With b ≤ a, and with Euler's transformation where c < a and 0 < z, Euler's integral over
+/// t^(b−1) (1 − t)^(c−b−1) (1 − zt)^(−a) is taken by parts once, so that it falls no slower than t at
+/// 0: b ∫ that = ∫ t^b (1 − t)^(c−b−1) (1 − zt)^(−a−1) (c(1 − zt) − az(1 − t)), in which nothing
+/// cancels. Over u = ln(t/(1 − t)) there is one mode, at the root of a quadratic.
+/// Reference: NIST Digital Library of Mathematical Functions, 15.6.1 and 15.8.1.
 pub(crate) fn ln_hyp2f1<R: Real>(a: R, b: R, c: R, z: R) -> R {
     let (zero, one, two) = (R::lit(0.0), R::lit(1.0), R::lit(2.0));
-    let (a, b) = (a.max(b), a.min(b));
+    // Not by `max` and `min`, of which both slopes are those of one argument where they are equal.
+    let in_order = b.le(a);
+    let (a, b) = (in_order.select(a, b), in_order.select(b, a));
     let known = zero.lt(b) * b.lt(c) * z.lt(one);
     let rest = one - z;
     let turned = c.lt(a) * zero.lt(z);
