@@ -7,13 +7,13 @@ use crate::errors::{named, raised, spelled};
 use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
 use fitzroy_curve_fit::fit::{Plan, fit_table, pointwise, quality};
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
-use fitzroy_curve_fit::method::{Next, Progress};
+use fitzroy_curve_fit::method::{Next, Progress, Status};
 use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Finish, Options, Scale, Sigma};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -244,11 +244,20 @@ fn dict_of_many(py: Python<'_>, batch: Batch) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     let p = batch.names.len();
     let converged: Vec<bool> = batch.status.iter().map(|s| s.converged()).collect();
-    let status: Vec<&str> = batch.status.iter().map(|s| s.name()).collect();
-    let covariance = batch.covariance_status.iter().map(|s| s.name());
+    // There may be millions of fits, and there are few ways to end.
+    let mut words: Vec<(Status, Bound<'_, PyString>)> = Vec::new();
+    let status = batch.status.iter().map(|status| {
+        let known = words.iter().find(|(known, _)| known == status);
+        let known = known.map(|(_, word)| word.clone());
+        known.unwrap_or_else(|| {
+            let word = PyString::new(py, status.name());
+            words.push((*status, word.clone()));
+            word
+        })
+    });
+    let status: Vec<_> = status.collect();
     out.set_item("converged", PyArray1::from_vec(py, converged))?;
     out.set_item("status", status)?;
-    out.set_item("covariance_status", covariance.collect::<Vec<_>>())?;
     out.set_item("names", batch.names)?;
     out.set_item("popt", matrix(py, batch.theta, p)?)?;
     out.set_item("se", matrix(py, batch.se, p)?)?;

@@ -238,6 +238,44 @@ fn fits_of_any_curve_as_a_kernel_are_those_of_the_lanes() {
     }
 }
 
+/// Thousands of fits, so that several threads put rows side by side and take in what was made: of unlike
+/// length, which go to the machine in another order, and of the same, which are taken in where they belong.
+/// Catches: a thread that begins at another's rows, results that go to a neighbour.
+#[test]
+fn threads_share_what_goes_to_a_machine_and_what_comes_back() {
+    let options = Options {
+        p0: values([("a", 1.0), ("b", 1.0)]),
+        threads: 3,
+        ..Options::default()
+    };
+    let formula = Formula::parse("a*x/(b+x)").unwrap();
+    let roles = formula.roles(&["x"], &[]).unwrap();
+    let plan = Plan::new(&formula, roles, false, &options).unwrap();
+    let stop = AtomicBool::new(false);
+    for shorter in [0, 3] {
+        let mut rng = Rng::new(12, 0, 0, 0, Purpose::Test);
+        let (mut x, mut y, mut labels) = (vec![], vec![], vec![]);
+        for k in 0..4500 {
+            let (a, b) = (1.0 + rng.uniform(), 0.5 + rng.uniform());
+            for i in 0..9 - k % (shorter + 1) {
+                x.push(f64::from(i + 1));
+                y.push(a * x[x.len() - 1] / (b + x[x.len() - 1]) + 0.02 * rng.normal());
+                labels.push(f64::from(k));
+            }
+        }
+        let groups = Groups::by_number(&labels);
+        let table = Columns::new([x, y].into_iter().map(Cow::Owned).collect());
+        let want = fit_many(&plan, &table, &groups, &options, &stop).unwrap();
+        let Some(machine) = host(1) else { return };
+        let seats = [Seat::new("a", Arc::new(Mutex::new(machine)), 1 << 30, 1.0)];
+        let got = fit_many_on(&seats, &plan, &table, &groups, &options, &stop).unwrap();
+        assert_eq!(got.status, want.status);
+        let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+        assert_eq!(bits(&got.theta), bits(&want.theta), "{shorter}");
+        assert_eq!(bits(&got.se), bits(&want.se), "{shorter}");
+    }
+}
+
 /// A machine whose launches fail from number `fails_at` on.
 struct Fragile {
     own: HostMachine,

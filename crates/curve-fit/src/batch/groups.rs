@@ -1,5 +1,6 @@
 //! Which rows belong to which of many small fits.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Range;
@@ -7,8 +8,8 @@ use std::ops::Range;
 /// Which rows belong to which fit.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
-    /// The label of each fit, in the order they first occur.
-    pub labels: Vec<String>,
+    /// The label of each fit, in the order they first occur; none where these are the numbers 0, 1, 2, ...
+    labels: Vec<String>,
     start: Vec<usize>,
     rows: Vec<u32>,
     /// All rows stand one after the other.
@@ -40,10 +41,10 @@ impl Groups {
         Self::of(labels, &of)
     }
 
-    /// Fits of `n` rows each, one after the other.
+    /// Fits of `n` rows each, one after the other, labelled 0, 1, 2, ...
     pub fn equal(n_fits: usize, n: usize) -> Groups {
         Groups {
-            labels: (0..n_fits).map(|k| k.to_string()).collect(),
+            labels: Vec::new(),
             start: (0..=n_fits).map(|k| k * n).collect(),
             rows: (0..(n_fits * n) as u32).collect(),
             in_order: true,
@@ -77,7 +78,12 @@ impl Groups {
     #[must_use]
     pub fn part(&self, fits: Range<usize>) -> Groups {
         Groups {
-            labels: self.labels[fits.clone()].to_vec(),
+            labels: self
+                .labels()
+                .skip(fits.start)
+                .take(fits.len())
+                .map(Cow::into_owned)
+                .collect(),
             start: self.start[fits.start..=fits.end].to_vec(),
             rows: self.rows.clone(),
             in_order: self.in_order,
@@ -86,12 +92,25 @@ impl Groups {
 
     /// Number of fits.
     pub fn len(&self) -> usize {
-        self.labels.len()
+        self.start.len().saturating_sub(1)
     }
 
     /// True when there are none.
     pub fn is_empty(&self) -> bool {
-        self.labels.is_empty()
+        self.len() == 0
+    }
+
+    /// The labels of all fits.
+    pub fn labels(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        (0..self.len()).map(|k| self.label(k))
+    }
+
+    /// The label of fit `k`.
+    pub fn label(&self, k: usize) -> Cow<'_, str> {
+        match self.labels.get(k) {
+            Some(label) => Cow::Borrowed(label),
+            None => Cow::Owned(k.to_string()),
+        }
     }
 
     /// How many rows fit `k` has.

@@ -4,13 +4,13 @@ use super::errors::Errors;
 use super::grids::Grids;
 use super::judge::SMALL;
 use super::lanes::FLAT;
-use super::{Batch, Groups, Starts};
+use super::{Batch, Fits, Groups, Starts};
 use crate::fit::{Options, Plan};
 use crate::method::Status;
 use crate::method::optimality::is_flat;
 use crate::pass::{Columns, Seat, from_a_queue};
 use fitzroy::Result;
-use fitzroy_device::gpu::rows::{Ended, SmallFit, SmallFits, fit_small};
+use fitzroy_device::gpu::rows::{Ended, Made, SmallFit, SmallFits, fit_small};
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
@@ -18,6 +18,8 @@ use std::sync::{Mutex, PoisonError};
 const SENT: usize = 1 << 18;
 /// Parts of the fits that each of several machines is expected to make: those that are faster make more.
 const TURNS: usize = 4;
+/// Fits that are worth a thread that takes in what became of them.
+const TAKEN: usize = 2048;
 /// Fits side by side in a kernel.
 const ABREAST: usize = 32;
 
@@ -65,7 +67,7 @@ pub(super) fn run(
     order.sort_by_key(|&k| (grids.shape(k), groups.rows(k).len()));
     let alike = order.chunk_by(|&a, &b| grids.shape(a) == grids.shape(b));
     let parts = alike.flat_map(|alike| alike.chunks(sent(alike.len(), seats.len())));
-    let taken = Mutex::new((batch, Errors::new(p)));
+    let batch = Mutex::new(batch);
     from_a_queue(seats, parts, &|machine, part| {
         let rows: Vec<Cow<'_, [u32]>> = part.iter().map(|&k| grids.rows(k, groups)).collect();
         let rows: Vec<&[u32]> = rows.iter().map(|rows| &rows[..]).collect();
@@ -84,53 +86,74 @@ pub(super) fn run(
                 .programs
                 .separated()
                 .zip(grids.shape(part[0]).map(|[nx, _]| nx)),
+            threads: options.threads,
         };
         let made = fit_small(machine, &plan.programs.pass, &columns, &fits)?;
-        let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let (batch, errors) = &mut *taken;
-        for (&k, fit) in part.iter().zip(&made) {
-            take(k, fit, groups.rows(k).len(), options, batch, errors);
-        }
+        let mut batch = batch.lock().unwrap_or_else(PoisonError::into_inner);
+        batch.in_order(part, options.absolute_sigma, |fits| {
+            take_all(&made, &rows, options.threads, fits);
+        });
         Ok(())
-    })?;
-    let (batch, mut errors) = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
-    errors.give(&mut batch.se);
-    Ok(())
+    })
 }
 
-/// Takes the fit of group `k`, which has `n_rows` rows, into the batch.
-fn take(
-    k: usize,
-    fit: &SmallFit,
-    n_rows: usize,
-    options: &Options,
-    batch: &mut Batch,
-    errors: &mut Errors,
-) {
+/// Takes fits that a machine has made, with the rows of each, where they belong.
+fn take_all(made: &Made, rows: &[&[u32]], threads: usize, fits: Fits<'_>) {
+    let (n, p) = (rows.len(), fits.theta.len() / rows.len().max(1));
+    let take_some = |first: usize, mut fits: Fits<'_>| {
+        let mut errors = Errors::new(p);
+        for k in 0..fits.cost.len() {
+            take(
+                k,
+                &made.fit(first + k),
+                rows[first + k].len(),
+                &mut fits,
+                &mut errors,
+            );
+        }
+        errors.give(fits.se);
+    };
+    let threads = threads.clamp(1, n.div_ceil(TAKEN).max(1));
+    if threads == 1 {
+        return take_some(0, fits);
+    }
+    let each = n.div_ceil(threads);
+    std::thread::scope(|scope| {
+        let (take_some, mut rest) = (&take_some, fits);
+        for first in (0..n).step_by(each) {
+            let (own, others) = rest.split(each.min(n - first), p);
+            scope.spawn(move || take_some(first, own));
+            rest = others;
+        }
+    });
+}
+
+/// Takes a fit of `n_rows` rows in as number `k` of `fits`.
+fn take(k: usize, fit: &SmallFit<'_>, n_rows: usize, fits: &mut Fits<'_>, errors: &mut Errors) {
     let p = fit.theta.len();
-    batch.theta[k * p..(k + 1) * p].copy_from_slice(&fit.theta);
-    batch.status[k] = status(fit.ended);
-    batch.evaluations[k] = fit.evaluations as u32;
+    fits.theta[k * p..(k + 1) * p].copy_from_slice(fit.theta);
+    fits.status[k] = status(fit.ended);
+    fits.evaluations[k] = fit.evaluations as u32;
     if fit.ended == Ended::NonFinite {
         return;
     }
-    batch.cost[k] = fit.cost;
+    fits.cost[k] = fit.cost;
     let q = p + 1;
     let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
     let moved = |a: usize| fit.theta[a] - fit.evaluated[a];
     let flat = is_flat(p, entry, |a| fit.evaluated[a], moved, FLAT);
-    if batch.status[k].converged() && fit.ended != Ended::ExactFit && !flat {
-        batch.status[k] = Status::NoProgress;
+    if fits.status[k].converged() && fit.ended != Ended::ExactFit && !flat {
+        fits.status[k] = Status::NoProgress;
     }
     let dof = n_rows.saturating_sub(p);
-    if !batch.status[k].converged() || dof == 0 && !options.absolute_sigma {
+    if !fits.status[k].converged() || dof == 0 && !fits.absolute_sigma {
         return;
     }
-    let s2 = match options.absolute_sigma {
+    let s2 = match fits.absolute_sigma {
         true => 1.0,
         false => 2.0 * fit.cost / dof as f64,
     };
-    errors.take(k, entry, s2, &mut batch.se);
+    errors.take(k, entry, s2, fits.se);
 }
 
 #[cfg(test)]

@@ -97,6 +97,29 @@ impl Batch {
         Ok(held)
     }
 
+    /// Has `make` write the fits of `order`, one after the other: where they belong if that is one after the
+    /// other, too.
+    fn in_order(&mut self, order: &[usize], absolute_sigma: bool, make: impl FnOnce(Fits<'_>)) {
+        let p = self.names.len();
+        let Some(&first) = order.first() else { return };
+        if order.iter().enumerate().all(|(at, &k)| k == first + at) {
+            let (_, others) = self.fits(absolute_sigma).split(first, p);
+            return make(others.split(order.len(), p).0);
+        }
+        let mut sorted = Batch::new(self.names.clone(), order.len());
+        make(sorted.fits(absolute_sigma));
+        for (at, &k) in order.iter().enumerate() {
+            if sorted.status[at] == Status::Interrupted {
+                continue;
+            }
+            self.theta[k * p..(k + 1) * p].copy_from_slice(&sorted.theta[at * p..(at + 1) * p]);
+            self.se[k * p..(k + 1) * p].copy_from_slice(&sorted.se[at * p..(at + 1) * p]);
+            self.cost[k] = sorted.cost[at];
+            self.status[k] = sorted.status[at];
+            self.evaluations[k] = sorted.evaluations[at];
+        }
+    }
+
     /// Where results of all its fits are written.
     fn fits(&mut self, absolute_sigma: bool) -> Fits<'_> {
         Fits {
@@ -312,20 +335,7 @@ fn share(
     order.sort_by_key(|&k| (grids.shape(k), groups.n_rows(k)));
     let threads = options.threads.clamp(1, n.div_ceil(SHARE).max(1));
     let shares = order.len().div_ceil(threads).max(1);
-    // Results are written where they belong if that is one after the other, too.
-    let in_place = order.len() == n && order.is_sorted();
-    let mut sorted = (!in_place).then(|| Batch::new(batch.names.clone(), order.len()));
-    let mut rest = match &mut sorted {
-        Some(sorted) => sorted.fits(options.absolute_sigma),
-        None => batch.fits(options.absolute_sigma),
-    };
-    let mut parts = Vec::with_capacity(threads);
-    for part in order.chunks(shares) {
-        let (own, others) = rest.split(part.len(), p);
-        parts.push((part, own));
-        rest = others;
-    }
-    let run = |(part, mut own): (&[usize], Fits<'_>)| {
+    let run = |part: &[usize], mut own: Fits<'_>| {
         let longest = part.iter().map(|&k| groups.n_rows(k)).max().unwrap_or(0);
         let fits = lanes::Queue {
             groups,
@@ -342,27 +352,19 @@ fn share(
             first = end;
         }
     };
-    if parts.len() == 1 {
-        parts.into_iter().for_each(run);
-    } else {
+    batch.in_order(&order, options.absolute_sigma, |fits| {
+        if shares == order.len() {
+            return run(&order, fits);
+        }
         std::thread::scope(|scope| {
-            let run = &run;
-            for part in parts {
-                scope.spawn(move || run(part));
+            let (run, mut rest) = (&run, fits);
+            for part in order.chunks(shares) {
+                let (own, others) = rest.split(part.len(), p);
+                scope.spawn(move || run(part, own));
+                rest = others;
             }
         });
-    }
-    let Some(sorted) = sorted else { return };
-    for (at, &k) in order.iter().enumerate() {
-        if sorted.status[at] == Status::Interrupted {
-            continue;
-        }
-        batch.theta[k * p..(k + 1) * p].copy_from_slice(&sorted.theta[at * p..(at + 1) * p]);
-        batch.se[k * p..(k + 1) * p].copy_from_slice(&sorted.se[at * p..(at + 1) * p]);
-        batch.cost[k] = sorted.cost[at];
-        batch.status[k] = sorted.status[at];
-        batch.evaluations[k] = sorted.evaluations[at];
-    }
+    });
 }
 
 /// `f` of each item, on several threads; results in any order.

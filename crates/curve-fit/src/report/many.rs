@@ -9,6 +9,7 @@ use fitzroy::Result;
 use fitzroy_report::draw::{AxisSpec, Ink, Labels, Scene, Stroke};
 use fitzroy_report::figure::{Chart, Layer, Style, charts};
 use fitzroy_report::page::{Block, Card, Page, Section, State, Verdict};
+use std::borrow::Cow;
 
 /// Panels, at most, and how many of these are for fits that did not go well.
 const PANELS: usize = 24;
@@ -82,11 +83,11 @@ impl Many {
         let p = batch.names.len();
         let good = |k: usize| batch.status[k].converged() && doubts[k].is_empty();
         let chosen = chosen(n, good);
-        let numbers: Option<Vec<f64>> = groups.labels.iter().map(|l| l.parse().ok()).collect();
+        let numbers: Option<Vec<f64>> = groups.labels().map(|l| l.parse().ok()).collect();
         let numbers = numbers.filter(|all| all.iter().all(|v| v.is_finite()));
         let labels = match numbers {
             Some(_) => Vec::new(),
-            None => groups.labels.clone(),
+            None => groups.labels().map(Cow::into_owned).collect(),
         };
         let across = match &plan.roles.predictors[..] {
             [one] => view.column(one),
@@ -101,7 +102,7 @@ impl Many {
                 (true, None) => String::new(),
             };
             let mut panel = panel(plan, &all, groups.rows(k), theta)?;
-            panel.title = format!("{by} = {}{said}", groups.labels[k]);
+            panel.title = format!("{by} = {}{said}", groups.label(k));
             panel.good = good(k);
             Ok(panel)
         };

@@ -1,5 +1,7 @@
 //! A GPU as a [`Machine`]: its context, its memory, its program.
 
+mod copies;
+
 use super::cache::Cache;
 use super::compiler::{Compiler, OPTIONS, Places, Target};
 use super::driver::{Description, Driver};
@@ -42,7 +44,7 @@ pub struct Gpu {
     events: [*mut c_void; 2],
     /// The end of the last copy before a program, which waits for it.
     copied: *mut c_void,
-    /// What long copies to the host come through, in turns, and when each has come.
+    /// What long copies go and come through, in turns, and when a piece has gone or come.
     pinned: [Pinned; 2],
     come: [*mut c_void; 2],
     /// Where short ones come.
@@ -67,8 +69,6 @@ struct Ready {
     function: *mut c_void,
 }
 
-/// Words of a copy to the host that is made at once, and of the pieces of a longer one: 4 MiB.
-const PIECE: usize = 1 << 19;
 /// Places in [`Gpu::streams`].
 const PROGRAMS: usize = 0;
 const COPIES: usize = 1;
@@ -299,78 +299,6 @@ impl Gpu {
                 Ok(at)
             }
         }
-    }
-
-    fn copy_there(&self, at: u64, words: &[u64]) -> std::result::Result<(), Trouble> {
-        self.enter()?;
-        let bytes = std::mem::size_of_val(words);
-        let (write, stream) = (self.driver.functions.write, self.streams[COPIES]);
-        // SAFETY: the address is inside memory reserved here, and the words are there to be read: the
-        // driver has taken them out of this memory, which is not pinned, when the call returns.
-        let status = unsafe { write(at, words.as_ptr().cast(), bytes, stream) };
-        self.driver.check("cuMemcpyHtoDAsync", status)
-    }
-
-    fn copy_here(&mut self, words: Words, take: Take<'_>) -> std::result::Result<(), Trouble> {
-        self.enter()?;
-        if words.len > PIECE {
-            return self.copy_in_pieces(words, take);
-        }
-        self.few.resize(words.len, 0);
-        self.copy_at_once(words)?;
-        take(&self.few);
-        Ok(())
-    }
-
-    fn copy_at_once(&mut self, Words { at, len, .. }: Words) -> std::result::Result<(), Trouble> {
-        let bytes = 8 * len;
-        let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
-        // SAFETY: the address is inside memory reserved here, and the words may be written until the
-        // stream is waited for.
-        let status = unsafe { (f.read)(self.few.as_mut_ptr().cast(), at, bytes, stream) };
-        self.driver.check("cuMemcpyDtoHAsync", status)?;
-        // SAFETY: the stream was made here.
-        let status = unsafe { (f.stream_wait)(stream) };
-        self.driver.check("cuStreamSynchronize", status)
-    }
-
-    /// While a piece comes, the host takes the one before it.
-    fn copy_in_pieces(
-        &mut self,
-        Words { at, len, part }: Words,
-        take: Take<'_>,
-    ) -> std::result::Result<(), Trouble> {
-        let piece = (PIECE / part).max(1) * part;
-        let mut places = [std::ptr::null_mut::<c_void>(); 2];
-        for (place, pinned) in places.iter_mut().zip(&mut self.pinned) {
-            *place = pinned.reserve(&self.driver, 8 * piece)?;
-        }
-        let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
-        let words = |k: usize| piece.min(len - k * piece);
-        let ask = |k: usize| {
-            let from = at + (8 * k * piece) as u64;
-            // SAFETY: the address is inside memory reserved here, and the piece before the last one has
-            // been taken from where this one goes.
-            let status = unsafe { (f.read)(places[k % 2], from, 8 * words(k), stream) };
-            self.driver.check("cuMemcpyDtoHAsync", status)?;
-            // SAFETY: the event and the stream were made here.
-            let status = unsafe { (f.event_record)(self.come[k % 2], stream) };
-            self.driver.check("cuEventRecord", status)
-        };
-        let n = len.div_ceil(piece);
-        ask(0)?;
-        for k in 0..n {
-            if k + 1 < n {
-                ask(k + 1)?;
-            }
-            // SAFETY: as above.
-            let status = unsafe { (f.event_wait)(self.come[k % 2]) };
-            self.driver.check("cuEventSynchronize", status)?;
-            let place = places[k % 2].cast::<u64>();
-            // SAFETY: that many words have come, and nothing writes them until they are asked for.
-            take(unsafe { std::slice::from_raw_parts(place, words(k)) });
-        }
-        Ok(())
     }
 
     /// Has the program begin with `job`, after all copies so far; the events tell when it begins and

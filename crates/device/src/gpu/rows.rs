@@ -3,6 +3,7 @@
 use super::machine::{Machine, Program, idle, read_into};
 use super::text::rows::{self, LANES};
 use crate::cpu::{RowProgram, Separated, TILE_ROWS};
+use bytemuck::cast_slice;
 use fitzroy_graph::Result;
 use std::ops::Range;
 
@@ -36,6 +37,9 @@ fn in_launches(
     Ok(())
 }
 
+/// Groups of 32 fits that are worth a thread that puts their rows side by side.
+const GROUPS_OF_A_THREAD: usize = 64;
+
 /// Memory by what it holds.
 #[derive(Clone, Copy)]
 enum Slot {
@@ -48,10 +52,6 @@ enum Slot {
     Offsets,
     Lengths,
     Results,
-}
-
-fn bits(numbers: &[f64]) -> Vec<u64> {
-    numbers.iter().map(|x| x.to_bits()).collect()
 }
 
 /// Columns on a machine: rows `0..n_rows` of each, one column after the other.
@@ -71,11 +71,7 @@ pub fn upload(machine: &mut dyn Machine, columns: &[&[f64]], room: usize) -> Res
     let stride = room.max(n_rows).max(1);
     let at = machine.reserve(Slot::Columns as usize, stride * columns.len().max(1))?;
     for (c, column) in columns.iter().enumerate() {
-        // In parts, so that the copy as words stays small.
-        for (k, part) in column.chunks(1 << 20).enumerate() {
-            let first = c * stride + (k << 20);
-            machine.write(at + 8 * first as u64, &bits(part))?;
-        }
+        machine.write(at + 8 * (c * stride) as u64, cast_slice(column))?;
     }
     Ok(Uploaded { at, n_rows, stride })
 }
@@ -98,7 +94,7 @@ pub fn accumulate(
     let (n_tiles, n_sums) = (columns.n_rows.div_ceil(TILE_ROWS), program.n_sums());
     let scalars = program.scalars_at(params);
     let at = machine.reserve(Slot::Scalars as usize, scalars.len().max(1))?;
-    machine.write(at, &bits(&scalars))?;
+    machine.write(at, cast_slice(&scalars))?;
     let sums = machine.reserve(Slot::Sums as usize, (n_tiles * n_sums).max(1))?;
     let most_teams = n_tiles.clamp(1, MOST_TEAMS);
     let scratch = machine.reserve(Slot::Scratch as usize, most_teams * n_sums * LANES)?;
@@ -163,20 +159,44 @@ const ENDS: [Ended; 8] = [
 ];
 
 /// A small fit that has ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SmallFit {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SmallFit<'w> {
     /// Its parameters.
-    pub theta: Vec<f64>,
+    pub theta: &'w [f64],
     /// Where its sums are: its parameters, or those before a last step that was taken without an evaluation.
-    pub evaluated: Vec<f64>,
+    pub evaluated: &'w [f64],
     /// Sums of products of `[J…, r]` there.
-    pub sums: Vec<f64>,
+    pub sums: &'w [f64],
     /// Its cost.
     pub cost: f64,
     /// How it ended.
     pub ended: Ended,
     /// Evaluations of its residuals.
     pub evaluations: usize,
+}
+
+/// Small fits that have ended, as the machine has written them.
+#[derive(Clone, Debug)]
+pub struct Made {
+    words: Vec<u64>,
+    n_free: usize,
+}
+
+impl Made {
+    /// Fit number `k`.
+    pub fn fit(&self, k: usize) -> SmallFit<'_> {
+        let (p, width) = (self.n_free, rows::result_words(self.n_free));
+        let x: &[f64] = cast_slice(&self.words[k * width..(k + 1) * width]);
+        let after = width - 3 - p;
+        SmallFit {
+            theta: &x[..p],
+            evaluated: &x[after + 3..],
+            sums: &x[p..after],
+            cost: x[after],
+            ended: ENDS[(x[after + 1] as usize).clamp(1, ENDS.len()) - 1],
+            evaluations: x[after + 2] as usize,
+        }
+    }
 }
 
 /// Small fits: rows of each, and when to stop.
@@ -197,6 +217,52 @@ pub struct SmallFits<'f> {
     /// Where rows are the points of grids: the curve as products, and the points along x; rows then
     /// stand in the order of the grid.
     pub grids: Option<(&'f Separated, usize)>,
+    /// Threads that put rows side by side.
+    pub threads: usize,
+}
+
+impl SmallFits<'_> {
+    /// Where the rows of each 32 fits begin, and the end, in rows of 32.
+    fn offsets(&self) -> Vec<u64> {
+        let mut offsets = vec![0];
+        for group in self.rows.chunks(LANES) {
+            let longest = group.iter().map(|r| r.len()).max().unwrap_or(0);
+            offsets.push(offsets[offsets.len() - 1] + longest as u64);
+        }
+        offsets
+    }
+
+    /// A column with row i of each 32 fits side by side.
+    fn side_by_side(&self, column: &[f64], offsets: &[u64], wide: &mut [f64]) {
+        let n_groups = offsets.len() - 1;
+        let threads = self.threads.clamp(1, n_groups.div_ceil(GROUPS_OF_A_THREAD));
+        let each = n_groups.div_ceil(threads);
+        let place = |groups: Range<usize>, wide: &mut [f64]| {
+            for group in groups.clone() {
+                let first = (offsets[group] - offsets[groups.start]) as usize * LANES;
+                let fits = self.rows[group * LANES..].iter().take(LANES);
+                for (lane, rows) in fits.enumerate() {
+                    let places = wide[first + lane..].iter_mut().step_by(LANES);
+                    for (x, &row) in places.zip(rows.iter()) {
+                        *x = column[row as usize];
+                    }
+                }
+            }
+        };
+        if threads == 1 {
+            return place(0..n_groups, wide);
+        }
+        std::thread::scope(|scope| {
+            let (place, mut rest) = (&place, wide);
+            for start in (0..n_groups).step_by(each) {
+                let groups = start..n_groups.min(start + each);
+                let len = (offsets[groups.end] - offsets[groups.start]) as usize * LANES;
+                let (own, others) = rest.split_at_mut(len);
+                scope.spawn(move || place(groups, own));
+                rest = others;
+            }
+        });
+    }
 }
 
 /// Fits of many small problems, one to a thread, 32 side by side; neighbours should be of like
@@ -209,45 +275,32 @@ pub fn fit_small(
     program: &RowProgram,
     columns: &[&[f64]],
     fits: &SmallFits<'_>,
-) -> Result<Vec<SmallFit>> {
+) -> Result<Made> {
     let (n, p) = (fits.rows.len(), fits.n_free);
-    if n == 0 {
-        return Ok(Vec::new());
-    }
     let text = match fits.grids {
         Some((separated, _)) => rows::fits_on_grids(separated),
         None => rows::fits(program, p),
     };
     machine.load(&text)?;
-    // Row i of the 32 fits of a group stand side by side.
-    let mut offsets = vec![0u64];
-    for group in fits.rows.chunks(LANES) {
-        let longest = group.iter().map(|r| r.len()).max().unwrap_or(0);
-        offsets.push(offsets[offsets.len() - 1] + longest as u64);
-    }
+    let offsets = fits.offsets();
     let stride = offsets[offsets.len() - 1] as usize * LANES;
     let at = machine.reserve(Slot::Columns as usize, (stride * columns.len()).max(1))?;
+    let mut wide = vec![0.0; stride];
     for (c, column) in columns.iter().enumerate() {
-        let mut wide = vec![0u64; stride];
-        for (k, rows) in fits.rows.iter().enumerate() {
-            let first = offsets[k / LANES] as usize * LANES + k % LANES;
-            for (i, &row) in rows.iter().enumerate() {
-                wide[first + i * LANES] = column[row as usize].to_bits();
-            }
-        }
-        machine.write(at + 8 * (c * stride) as u64, &wide)?;
+        fits.side_by_side(column, &offsets, &mut wide);
+        machine.write(at + 8 * (c * stride) as u64, cast_slice(&wide))?;
     }
     let mut put = |slot: Slot, words: &[u64]| -> Result<u64> {
         let at = machine.reserve(slot as usize, words.len().max(1))?;
         machine.write(at, words)?;
         Ok(at)
     };
-    let starts = put(Slot::Starts, &bits(fits.starts))?;
+    let starts = put(Slot::Starts, cast_slice(fits.starts))?;
     let offsets = put(Slot::Offsets, &offsets)?;
     let lengths: Vec<u64> = fits.rows.iter().map(|r| r.len() as u64).collect();
     let lengths = put(Slot::Lengths, &lengths)?;
     let width = rows::result_words(p);
-    let results = machine.reserve(Slot::Results as usize, n * width)?;
+    let results = machine.reserve(Slot::Results as usize, (n * width).max(1))?;
     let place = machine.reserve(Slot::Job as usize, 16)?;
     let longest = fits.rows.iter().map(|r| r.len()).max().unwrap_or(0);
     let first = FIRST_ROWS / (LANES * longest.max(1));
@@ -272,17 +325,5 @@ pub fn fit_small(
     })?;
     let mut words = vec![0; n * width];
     read_into(machine, results, &mut words)?;
-    let numbers = words.chunks_exact(width).map(|words| {
-        let x: Vec<f64> = words.iter().map(|w| f64::from_bits(*w)).collect();
-        let after = width - 3 - p;
-        SmallFit {
-            theta: x[..p].to_vec(),
-            evaluated: x[after + 3..].to_vec(),
-            sums: x[p..after].to_vec(),
-            cost: x[after],
-            ended: ENDS[(x[after + 1] as usize).clamp(1, ENDS.len()) - 1],
-            evaluations: x[after + 2] as usize,
-        }
-    });
-    Ok(numbers.collect())
+    Ok(Made { words, n_free: p })
 }

@@ -224,7 +224,7 @@ impl Fitted {
             let _ = write!(
                 out,
                 "{},{},{},{},{},{},{}",
-                csv_field(&groups.labels[k]),
+                csv_field(&groups.label(k)),
                 groups.rows(k).len(),
                 status.name(),
                 status.converged(),

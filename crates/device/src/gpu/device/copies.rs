@@ -1,0 +1,130 @@
+//! Copies to a GPU and from it: short ones at once, long ones piece by piece through memory that the GPU reads
+//! and writes by itself.
+
+use super::super::machine::{Take, Words};
+use super::super::trouble::Trouble;
+use super::{COPIES, Gpu};
+use std::ffi::c_void;
+
+/// Words of a copy that is made at once, and of the pieces of a longer one: 4 MiB.
+const PIECE: usize = 1 << 19;
+
+impl Gpu {
+    pub(super) fn copy_there(
+        &mut self,
+        at: u64,
+        words: &[u64],
+    ) -> std::result::Result<(), Trouble> {
+        self.enter()?;
+        if words.len() > PIECE {
+            return self.copy_there_in_pieces(at, words);
+        }
+        let bytes = std::mem::size_of_val(words);
+        let (write, stream) = (self.driver.functions.write, self.streams[COPIES]);
+        // SAFETY: the address is inside memory reserved here, and the words are there to be read: the
+        // driver has taken them out of this memory, which is not pinned, when the call returns.
+        let status = unsafe { write(at, words.as_ptr().cast(), bytes, stream) };
+        self.driver.check("cuMemcpyHtoDAsync", status)
+    }
+
+    /// While a piece goes, the host puts the next one where the GPU takes it from.
+    fn copy_there_in_pieces(&mut self, at: u64, words: &[u64]) -> std::result::Result<(), Trouble> {
+        let places = self.two_places(PIECE)?;
+        let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
+        for (k, piece) in words.chunks(PIECE).enumerate() {
+            if k >= 2 {
+                // SAFETY: the event was made here, and has been recorded for the piece before the last one.
+                let status = unsafe { (f.event_wait)(self.come[k % 2]) };
+                self.driver.check("cuEventSynchronize", status)?;
+            }
+            // SAFETY: there is room for a piece, and the one that was there has gone.
+            unsafe {
+                let place = places[k % 2].cast::<u64>();
+                place.copy_from_nonoverlapping(piece.as_ptr(), piece.len());
+            }
+            let (to, bytes) = (at + (8 * k * PIECE) as u64, std::mem::size_of_val(piece));
+            // SAFETY: the address is inside memory reserved here, and the place is left alone until the piece
+            // has gone.
+            let status = unsafe { (f.write)(to, places[k % 2], bytes, stream) };
+            self.driver.check("cuMemcpyHtoDAsync", status)?;
+            // SAFETY: the event and the stream were made here.
+            let status = unsafe { (f.event_record)(self.come[k % 2], stream) };
+            self.driver.check("cuEventRecord", status)?;
+        }
+        // SAFETY: the stream was made here.
+        let status = unsafe { (f.stream_wait)(stream) };
+        self.driver.check("cuStreamSynchronize", status)
+    }
+
+    /// Two places of `words` words that the GPU reads and writes by itself.
+    fn two_places(&mut self, words: usize) -> std::result::Result<[*mut c_void; 2], Trouble> {
+        let mut places = [std::ptr::null_mut(); 2];
+        for (place, pinned) in places.iter_mut().zip(&mut self.pinned) {
+            *place = pinned.reserve(&self.driver, 8 * words)?;
+        }
+        Ok(places)
+    }
+
+    pub(super) fn copy_here(
+        &mut self,
+        words: Words,
+        take: Take<'_>,
+    ) -> std::result::Result<(), Trouble> {
+        self.enter()?;
+        if words.len > PIECE {
+            return self.copy_in_pieces(words, take);
+        }
+        self.few.resize(words.len, 0);
+        self.copy_at_once(words)?;
+        take(&self.few);
+        Ok(())
+    }
+
+    fn copy_at_once(&mut self, Words { at, len, .. }: Words) -> std::result::Result<(), Trouble> {
+        let bytes = 8 * len;
+        let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
+        // SAFETY: the address is inside memory reserved here, and the words may be written until the
+        // stream is waited for.
+        let status = unsafe { (f.read)(self.few.as_mut_ptr().cast(), at, bytes, stream) };
+        self.driver.check("cuMemcpyDtoHAsync", status)?;
+        // SAFETY: the stream was made here.
+        let status = unsafe { (f.stream_wait)(stream) };
+        self.driver.check("cuStreamSynchronize", status)
+    }
+
+    /// While a piece comes, the host takes the one before it.
+    fn copy_in_pieces(
+        &mut self,
+        Words { at, len, part }: Words,
+        take: Take<'_>,
+    ) -> std::result::Result<(), Trouble> {
+        let piece = (PIECE / part).max(1) * part;
+        let places = self.two_places(piece)?;
+        let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
+        let words = |k: usize| piece.min(len - k * piece);
+        let ask = |k: usize| {
+            let from = at + (8 * k * piece) as u64;
+            // SAFETY: the address is inside memory reserved here, and the piece before the last one has
+            // been taken from where this one goes.
+            let status = unsafe { (f.read)(places[k % 2], from, 8 * words(k), stream) };
+            self.driver.check("cuMemcpyDtoHAsync", status)?;
+            // SAFETY: the event and the stream were made here.
+            let status = unsafe { (f.event_record)(self.come[k % 2], stream) };
+            self.driver.check("cuEventRecord", status)
+        };
+        let n = len.div_ceil(piece);
+        ask(0)?;
+        for k in 0..n {
+            if k + 1 < n {
+                ask(k + 1)?;
+            }
+            // SAFETY: as above.
+            let status = unsafe { (f.event_wait)(self.come[k % 2]) };
+            self.driver.check("cuEventSynchronize", status)?;
+            let place = places[k % 2].cast::<u64>();
+            // SAFETY: that many words have come, and nothing writes them until they are asked for.
+            take(unsafe { std::slice::from_raw_parts(place, words(k)) });
+        }
+        Ok(())
+    }
+}
