@@ -5,13 +5,14 @@ use crate::attend::{Looks, attended};
 use crate::devices::{Fitting, OF_DEVICE};
 use crate::errors::{named, raised, spelled};
 use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
-use fitzroy_curve_fit::fit::{Plan, fit_table, pointwise, quality};
+use fitzroy_curve_fit::fit::{Plan, fit_and_measure, pointwise, quality};
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
 use fitzroy_curve_fit::method::{Next, Progress, Status};
 use fitzroy_curve_fit::pass::Table;
-use fitzroy_curve_fit::{CurveFit, Data, Estimate, Finish, Options, Scale, Sigma};
+use fitzroy_curve_fit::{CurveFit, Data, Estimate, Finish, Options, Restarts, Scale, Sigma};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::borrow::Cow;
@@ -92,9 +93,14 @@ impl Curve {
             on.settle(&plan, &table, &options, None)?;
             let remote = on.table(&table);
             let passes: &dyn Table = remote.as_ref().map_or(&table, |remote| remote);
-            let mut fitted = on.ended(fit_table(&plan, passes, &options, watch))?;
-            if data.n_rows() <= MOST_WEIGHED {
-                fitted.weigh(&quality(&plan, &table, &fitted)?);
+            let found = on.ended(fit_and_measure(&plan, passes, &options, watch));
+            let (mut fitted, measured) = found?;
+            match measured {
+                Some(measured) => fitted.weigh(&measured),
+                None if data.n_rows() <= MOST_WEIGHED => {
+                    fitted.weigh(&quality(&plan, &table, &fitted)?);
+                }
+                None => {}
             }
             Ok(fitted)
         });
@@ -199,14 +205,15 @@ fn dict(py: Python<'_>, estimate: Estimate, brief: bool) -> PyResult<Bound<'_, P
     if !brief {
         describe(py, &out, &estimate)?;
     }
-    out.set_item("status", estimate.status.name())?;
+    // Small fits feel it when names are made anew.
+    out.set_item(intern!(py, "status"), estimate.status.name())?;
     if let Some(doubts) = estimate.doubts() {
-        out.set_item("doubts", doubts)?;
+        out.set_item(intern!(py, "doubts"), doubts)?;
     }
-    out.set_item("evaluations", estimate.evaluations)?;
-    out.set_item("names", estimate.free)?;
-    out.set_item("popt", PyArray1::from_vec(py, estimate.popt))?;
-    out.set_item("pcov", matrix(py, estimate.pcov, p)?)?;
+    out.set_item(intern!(py, "evaluations"), estimate.evaluations)?;
+    out.set_item(intern!(py, "names"), estimate.free)?;
+    out.set_item(intern!(py, "popt"), PyArray1::from_vec(py, estimate.popt))?;
+    out.set_item(intern!(py, "pcov"), matrix(py, estimate.pcov, p)?)?;
     Ok(out)
 }
 
@@ -271,8 +278,8 @@ fn dict_of_many(py: Python<'_>, batch: Batch) -> PyResult<Bound<'_, PyDict>> {
 fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
     let mut options = Options::default();
     for (name, value) in given.iter() {
-        let name: String = name.extract()?;
-        match name.as_str() {
+        let name = name.cast::<PyString>()?;
+        match name.to_str()? {
             "p0" => options.p0 = value.extract()?,
             "fixed" => options.fixed = value.extract()?,
             "bounds" => options.bounds = value.extract()?,
@@ -283,11 +290,9 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
                     Err(_) => Scale::Auto,
                 }
             }
-            "loss" => options.loss = named("loss", &value.extract::<String>()?)?,
-            "method" => options.method = named("method", &value.extract::<String>()?)?,
-            "covariance" => {
-                options.covariance = named("covariance", &value.extract::<String>()?)?;
-            }
+            "loss" => options.loss = named("loss", value.extract()?)?,
+            "method" => options.method = named("method", value.extract()?)?,
+            "covariance" => options.covariance = named("covariance", value.extract()?)?,
             "exact" => {
                 options.finish = match value.extract()? {
                     true => Finish::Exact,
@@ -298,6 +303,12 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
             "threads" => options.threads = value.extract()?,
             "multistart" => options.multistart = value.extract()?,
             "global" => options.global = value.extract()?,
+            "restart" => {
+                options.restarts = match value.extract()? {
+                    true => Restarts::Always,
+                    false => Restarts::Unstarted,
+                }
+            }
             "seed" => options.seed = value.extract()?,
             "max_evaluations" => options.limits.max_evaluations = value.extract()?,
             "xtol" => options.limits.xtol = value.extract()?,

@@ -305,3 +305,24 @@ def test_voigt_profiles_of_scipy_are_traced():
         warnings.simplefilter("error")
         popt, pcov = fz.curve_fit(line, x, y)
     np.testing.assert_array_less(np.abs(popt - truth), 5 * np.sqrt(np.diag(pcov)))
+
+
+def test_a_poor_minimum_near_p0_is_left_for_a_lower_one_only_if_that_is_asked_for():
+    def wave(x, a, w, c):
+        return a * np.sin(w * x) + c
+
+    rng = np.random.default_rng(4)
+    x = np.linspace(0, 10, 300)
+    y = wave(x, 2.0, 3.1, 0.5) + 0.1 * rng.normal(size=x.size)
+    p0 = [1.0, 1.2, 0.0]
+    scipy_optimize = pytest.importorskip("scipy.optimize")
+    with pytest.warns(fz.DoubtWarning, match="restart=True"):
+        near, _ = fz.curve_fit(wave, x, y, p0=p0)
+    np.testing.assert_allclose(near, scipy_optimize.curve_fit(wave, x, y, p0)[0], rtol=1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lower, _ = fz.curve_fit(wave, x, y, p0=p0, restart=True)
+    np.testing.assert_allclose(lower, [2.0, 3.1, 0.5], atol=0.05)
+    found = fz.CurveFit(wave).fit(x, y, p0=p0, restart=True)
+    np.testing.assert_allclose(found.popt, lower, rtol=1e-7)
+    assert not found.doubts and "lower minimum" in found.findings[0]

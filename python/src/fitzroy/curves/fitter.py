@@ -98,6 +98,7 @@ class CurveFit:
         confidence: float = 0.95,
         multistart: int = 1,
         global_search: bool = False,
+        restart: bool = False,
         max_evaluations: int | None = None,
         seed: int = 42,
         threads: int | None = None,
@@ -115,7 +116,8 @@ class CurveFit:
         by name. `fixed` holds parameters at a number. sigma are standard deviations of y. Points
         with NaN are an error, and are left out with `nan_policy='omit'`. `multistart` is a number
         of starts inside the bounds, and `global_search` searches them, or ranges that follow from
-        the data, by differential evolution.
+        the data, by differential evolution. `restart` looks for a lower minimum where the one that
+        p0 leads to does not describe the data; without p0 that is done anyway.
 
         `device` says where it is computed: 'cpu', the default; 'cuda', 'cuda:1'; several GPUs as
         'cuda:0,1' or 'cuda:all'; 'auto', a GPU where it is expected to be faster. A GPU needs a
@@ -131,6 +133,7 @@ class CurveFit:
             "confidence": confidence,
             "multistart": multistart,
             "global": global_search,
+            "restart": restart,
             "seed": seed,
             "exact": True,
         }

@@ -68,9 +68,10 @@ def curve_fit(
     of ones; tolerances (`ftol`, `xtol`, `gtol`) have no effect, since fits end as near to the
     minimum as rounding allows; with a robust `loss` the covariance is the sandwich.
 
-    Further keywords: `maxfev` or `max_nfev`, `loss`, `f_scale`, `threads`; `device` ('cpu', 'auto',
-    'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all'), `device_memory` and `precision`. On a GPU the fit has
-    the bits of the processor's, and `infodict["device"]` says where it was made.
+    Further keywords: `maxfev` or `max_nfev`, `loss`, `f_scale`, `threads`; `restart=True`, which
+    looks for a lower minimum where the one that p0 leads to does not describe the data; `device`
+    ('cpu', 'auto', 'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all'), `device_memory` and `precision`. On a
+    GPU the fit has the bits of the processor's, and `infodict["device"]` says where it was made.
 
     Warns with a `DoubtWarning` where a fit converged to a curve that does not describe the data.
 
@@ -119,7 +120,9 @@ def solved(problem: Problem, stacklevel: int = 3) -> Found:
     if "doubts" in found.facts:
         message = f"the fit converged, but {found.facts['doubts']}; look at it beside the data"
         if problem.p0 is not None:
-            message += ". Without p0 starting values are searched for"
+            message += (
+                ". The minimum is the one that p0 leads to; restart=True looks for a lower one"
+            )
         warnings.warn(message, category=DoubtWarning, stacklevel=stacklevel)
     return found
 
@@ -307,7 +310,7 @@ def _options(kwargs: dict[str, Any]) -> dict[str, Any]:
         if name in ("maxfev", "max_nfev"):
             if value:
                 out["max_evaluations"] = int(value)
-        elif name in ("loss", "f_scale", "threads"):
+        elif name in ("loss", "f_scale", "threads", "restart"):
             out[name] = value
         elif name in DEVICE:
             if value is not None:

@@ -221,6 +221,8 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         raise ValueError("`loss` other than 'linear' needs a function that can be traced")
     if problem.options.get("multistart", 1) > 1:
         raise ValueError("more than one start needs a function that can be traced")
+    if problem.options.get("restart"):
+        raise ValueError("a search for a lower minimum needs a function that can be traced")
     if problem.options.get("global"):
         raise ValueError("a global search needs a function that can be traced")
     whiten, p = whitened(problem), len(start)
