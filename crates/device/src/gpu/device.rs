@@ -44,7 +44,7 @@ pub struct Gpu {
     events: [*mut c_void; 2],
     /// The end of the last copy before a program, which waits for it.
     copied: *mut c_void,
-    /// What long copies go and come through, in turns, and when a piece has gone or come.
+    /// What long copies to the host come through, in turns, and when each has come.
     pinned: [Pinned; 2],
     come: [*mut c_void; 2],
     /// Where short ones come.

@@ -1,68 +1,23 @@
-//! Copies to a GPU and from it: short ones at once, long ones piece by piece through memory that the GPU reads
-//! and writes by itself.
+//! Copies to a GPU and from it: long ones from it come piece by piece through memory that the GPU writes by
+//! itself. Going there that way, too, was no faster: the driver does the same.
 
 use super::super::machine::{Take, Words};
 use super::super::trouble::Trouble;
 use super::{COPIES, Gpu};
 use std::ffi::c_void;
 
-/// Words of a copy that is made at once, and of the pieces of a longer one: 4 MiB.
+/// Words of a copy to the host that is made at once, and of the pieces of a longer one: 4 MiB.
 const PIECE: usize = 1 << 19;
 
 impl Gpu {
-    pub(super) fn copy_there(
-        &mut self,
-        at: u64,
-        words: &[u64],
-    ) -> std::result::Result<(), Trouble> {
+    pub(super) fn copy_there(&self, at: u64, words: &[u64]) -> std::result::Result<(), Trouble> {
         self.enter()?;
-        if words.len() > PIECE {
-            return self.copy_there_in_pieces(at, words);
-        }
         let bytes = std::mem::size_of_val(words);
         let (write, stream) = (self.driver.functions.write, self.streams[COPIES]);
         // SAFETY: the address is inside memory reserved here, and the words are there to be read: the
         // driver has taken them out of this memory, which is not pinned, when the call returns.
         let status = unsafe { write(at, words.as_ptr().cast(), bytes, stream) };
         self.driver.check("cuMemcpyHtoDAsync", status)
-    }
-
-    /// While a piece goes, the host puts the next one where the GPU takes it from.
-    fn copy_there_in_pieces(&mut self, at: u64, words: &[u64]) -> std::result::Result<(), Trouble> {
-        let places = self.two_places(PIECE)?;
-        let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
-        for (k, piece) in words.chunks(PIECE).enumerate() {
-            if k >= 2 {
-                // SAFETY: the event was made here, and has been recorded for the piece before the last one.
-                let status = unsafe { (f.event_wait)(self.come[k % 2]) };
-                self.driver.check("cuEventSynchronize", status)?;
-            }
-            // SAFETY: there is room for a piece, and the one that was there has gone.
-            unsafe {
-                let place = places[k % 2].cast::<u64>();
-                place.copy_from_nonoverlapping(piece.as_ptr(), piece.len());
-            }
-            let (to, bytes) = (at + (8 * k * PIECE) as u64, std::mem::size_of_val(piece));
-            // SAFETY: the address is inside memory reserved here, and the place is left alone until the piece
-            // has gone.
-            let status = unsafe { (f.write)(to, places[k % 2], bytes, stream) };
-            self.driver.check("cuMemcpyHtoDAsync", status)?;
-            // SAFETY: the event and the stream were made here.
-            let status = unsafe { (f.event_record)(self.come[k % 2], stream) };
-            self.driver.check("cuEventRecord", status)?;
-        }
-        // SAFETY: the stream was made here.
-        let status = unsafe { (f.stream_wait)(stream) };
-        self.driver.check("cuStreamSynchronize", status)
-    }
-
-    /// Two places of `words` words that the GPU reads and writes by itself.
-    fn two_places(&mut self, words: usize) -> std::result::Result<[*mut c_void; 2], Trouble> {
-        let mut places = [std::ptr::null_mut(); 2];
-        for (place, pinned) in places.iter_mut().zip(&mut self.pinned) {
-            *place = pinned.reserve(&self.driver, 8 * words)?;
-        }
-        Ok(places)
     }
 
     pub(super) fn copy_here(
@@ -99,7 +54,10 @@ impl Gpu {
         take: Take<'_>,
     ) -> std::result::Result<(), Trouble> {
         let piece = (PIECE / part).max(1) * part;
-        let places = self.two_places(piece)?;
+        let mut places = [std::ptr::null_mut::<c_void>(); 2];
+        for (place, pinned) in places.iter_mut().zip(&mut self.pinned) {
+            *place = pinned.reserve(&self.driver, 8 * piece)?;
+        }
         let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
         let words = |k: usize| piece.min(len - k * piece);
         let ask = |k: usize| {
