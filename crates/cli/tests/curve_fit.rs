@@ -407,6 +407,11 @@ fn wrong_formulas_columns_and_flags_are_named() {
         &["`exponential` is no column", "exponential_decay"],
     );
     check(
+        "cf-x-alone",
+        &["--model", "a*x+b", "--x", "t"],
+        &["--x t: is written --x NAME=COLUMN", "--x x=time"],
+    );
+    check(
         "cf-p0",
         &["--model", "a*t+b", "--p0", "q=1"],
         &["no parameter `q`", "a, b"],

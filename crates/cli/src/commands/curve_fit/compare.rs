@@ -1,7 +1,7 @@
 //! Other curves for the same rows (`--compare`).
 
 use super::CurveFitArgs;
-use super::pairs::texts;
+use super::pairs::columns;
 use fitzroy::Result;
 use fitzroy_curve_fit::fit::{
     Averaged, Candidate, Criterion, Selection, average, averaged_rows, select,
@@ -86,7 +86,7 @@ fn rows(
             names.push(name.clone());
         }
     }
-    let renames = texts("--x", &args.x)?;
+    let renames = columns(&args.x)?;
     let columns = first.rows_of(path, &names, &renames, &args.tables.options())?;
     let n = columns.first().map_or(0, Vec::len);
     let rows = Data::new(vec![0.0; n]);

@@ -2,7 +2,7 @@
 
 use super::compare;
 use super::inputs::columns_of_x_sigma;
-use super::pairs::{bounds, numbers, ranges, texts, values};
+use super::pairs::{bounds, columns, numbers, ranges, texts, values};
 use crate::args::Common;
 use crate::commands::chains::ChainFlags;
 use crate::named::named;
@@ -291,7 +291,7 @@ impl CurveFitArgs {
     /// How figures show the fit.
     pub(super) fn view(&self) -> Result<View> {
         Ok(View {
-            columns: texts("--x", &self.x)?,
+            columns: columns(&self.x)?,
             axes: self.axes,
             title: self.title.clone(),
             ..View::default()
@@ -454,7 +454,7 @@ impl CurveFitArgs {
             },
         };
         Ok(Request {
-            rename: texts("--x", &self.x)?,
+            rename: columns(&self.x)?,
             y: self.y.clone(),
             sigma,
             beside: columns_of_x_sigma(self)?,

@@ -1,7 +1,7 @@
 //! `--memory-limit`: columns that stay in their files.
 
 use super::CurveFitArgs;
-use super::pairs::texts;
+use super::pairs::columns;
 use super::show::Results;
 use crate::commands::plot;
 use crate::exit::Outcome;
@@ -60,7 +60,7 @@ pub(super) fn run(
                        fit it in memory with --missing drop";
         return Err(Error::usage(message));
     }
-    let (face, renames) = (args.face(), texts("--x", &args.x)?);
+    let (face, renames) = (args.face(), columns(&args.x)?);
     let fit = LargeFit {
         formula,
         paths: &args.data,

@@ -15,6 +15,18 @@ pub(in crate::commands) fn texts(flag: &str, given: &[String]) -> Result<Vec<(St
     given.iter().map(split).collect()
 }
 
+/// NAME=COLUMN of `--x`, one per flag.
+pub(in crate::commands) fn columns(given: &[String]) -> Result<Vec<(String, String)>> {
+    texts("--x", given).map_err(|_| {
+        let wrong = given.iter().find(|text| texts("--x", &[(*text).clone()]).is_err());
+        let text = wrong.map_or("", String::as_str);
+        Error::usage(format!(
+            "--x {text}: is written --x NAME=COLUMN: the name that stands in the formula, and the column that it is, as in \
+             --x x=time; a column that has its own name in the formula needs no flag"
+        ))
+    })
+}
+
 /// NAME=NUMBER, several separated by commas.
 pub(in crate::commands) fn values(flag: &str, given: &[String]) -> Result<Vec<(String, f64)>> {
     let parts: Vec<String> = given

@@ -2,7 +2,7 @@
 
 use super::CurveFitArgs;
 use super::compare::Compared;
-use super::pairs::texts;
+use super::pairs::columns;
 use crate::commands::plot;
 use crate::exit::Outcome;
 use crate::{json, terminal};
@@ -119,7 +119,7 @@ impl Results<'_> {
         let outputs = Outputs {
             report: !args.chains.no_report,
             predict: args.predict.as_deref(),
-            renames: &texts("--x", &args.x)?,
+            renames: &columns(&args.x)?,
             tables: Some(&args.tables.options()),
         };
         fitted.write(folder, &outputs)?;
