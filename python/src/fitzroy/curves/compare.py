@@ -97,8 +97,9 @@ class CurveComparison:
         known = np.isfinite(criterion)
         if not known.any():
             raise ValueError(f"no curve has a finite {by}; take another criterion")
-        out = np.where(known, np.exp(-0.5 * (criterion - criterion[known].min())), 0.0)
-        return out / out.sum()
+        out: Array = np.where(known, np.exp(-0.5 * (criterion - criterion[known].min())), 0.0)
+        out /= out.sum()
+        return out
 
     def predict(self, x: Any, by: str = "aicc") -> Averaged:
         """The average of the curves at x, with errors that have what is between curves (Burnham and
