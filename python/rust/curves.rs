@@ -5,7 +5,9 @@ use crate::attend::{Looks, attended};
 use crate::devices::{Fitting, OF_DEVICE};
 use crate::errors::{named, raised, spelled};
 use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
-use fitzroy_curve_fit::fit::{Plan, fit_and_measure, pointwise, quality};
+use fitzroy_curve_fit::fit::{
+    Plan, Predicted, combined, fit_and_measure, pointwise, quality, weights,
+};
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
 use fitzroy_curve_fit::method::{Next, Progress, Status};
 use fitzroy_curve_fit::pass::Table;
@@ -272,6 +274,42 @@ fn dict_of_many(py: Python<'_>, batch: Batch) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("evaluations", PyArray1::from_vec(py, batch.evaluations))?;
     out.set_item("n_alone", batch.n_alone)?;
     Ok(out)
+}
+
+/// The weights of curves by a criterion of each.
+#[pyfunction]
+pub(crate) fn curve_weights(criteria: Vec<f64>) -> Vec<f64> {
+    weights(&criteria)
+}
+
+/// A curve at some points: values, their standard errors, and the quantile behind its intervals.
+type OfCurve<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>, f64);
+
+/// The average of curves by their weights: values, errors, the part of these that is between curves, and the ends
+/// of intervals.
+#[pyfunction]
+pub(crate) fn averaged<'py>(
+    py: Python<'py>,
+    weights: Vec<f64>,
+    curves: Vec<OfCurve<'py>>,
+    confidence: f64,
+) -> PyResult<[Bound<'py, PyArray1<f64>>; 5]> {
+    let curves = curves.iter().map(|(value, se, quantile)| {
+        Ok(Predicted {
+            value: value.as_slice()?.to_vec(),
+            se: se.as_slice()?.to_vec(),
+            quantile: *quantile,
+        })
+    });
+    let found = combined(&weights, curves.collect::<PyResult<_>>()?, confidence);
+    let all = [
+        found.value,
+        found.se,
+        found.between,
+        found.lower,
+        found.upper,
+    ];
+    Ok(all.map(|numbers| PyArray1::from_vec(py, numbers)))
 }
 
 /// Options of a fit from their names.

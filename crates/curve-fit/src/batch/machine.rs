@@ -99,32 +99,15 @@ pub(super) fn run(
 
 /// Takes fits that a machine has made, with the rows of each, where they belong.
 fn take_all(made: &Made, rows: &[&[u32]], threads: usize, fits: Fits<'_>) {
-    let (n, p) = (rows.len(), fits.theta.len() / rows.len().max(1));
-    let take_some = |first: usize, mut fits: Fits<'_>| {
-        let mut errors = Errors::new(p);
-        for k in 0..fits.cost.len() {
-            take(
-                k,
-                &made.fit(first + k),
-                rows[first + k].len(),
-                &mut fits,
-                &mut errors,
-            );
+    let n = rows.len();
+    let threads = threads.clamp(1, n.div_ceil(TAKEN).max(1));
+    fits.in_threads(n.div_ceil(threads).max(1), |places, mut fits| {
+        let mut errors = Errors::new(fits.theta.len() / places.len().max(1));
+        for (k, at) in places.enumerate() {
+            let fit = made.fit(at);
+            take(k, &fit, rows[at].len(), &mut fits, &mut errors);
         }
         errors.give(fits.se);
-    };
-    let threads = threads.clamp(1, n.div_ceil(TAKEN).max(1));
-    if threads == 1 {
-        return take_some(0, fits);
-    }
-    let each = n.div_ceil(threads);
-    std::thread::scope(|scope| {
-        let (take_some, mut rest) = (&take_some, fits);
-        for first in (0..n).step_by(each) {
-            let (own, others) = rest.split(each.min(n - first), p);
-            scope.spawn(move || take_some(first, own));
-            rest = others;
-        }
     });
 }
 

@@ -25,6 +25,7 @@ use crate::pass::{Columns, Seat};
 use fitzroy::Result;
 use grids::Grids;
 use starts::{Starts, searched, starts};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The results of many fits: arrays with one element, or p, per fit.
@@ -103,8 +104,8 @@ impl Batch {
         let p = self.names.len();
         let Some(&first) = order.first() else { return };
         if order.iter().enumerate().all(|(at, &k)| k == first + at) {
-            let (_, others) = self.fits(absolute_sigma).split(first, p);
-            return make(others.split(order.len(), p).0);
+            let (_, others) = self.fits(absolute_sigma).split(first);
+            return make(others.split(order.len()).0);
         }
         let mut sorted = Batch::new(self.names.clone(), order.len());
         make(sorted.fits(absolute_sigma));
@@ -144,8 +145,9 @@ struct Fits<'o> {
 }
 
 impl<'o> Fits<'o> {
-    /// The first `n`, of `p` parameters each, and the others.
-    fn split(self, n: usize, p: usize) -> (Fits<'o>, Fits<'o>) {
+    /// The first `n` and the others.
+    fn split(self, n: usize) -> (Fits<'o>, Fits<'o>) {
+        let p = self.theta.len() / self.cost.len().max(1);
         let (theta, more_theta) = self.theta.split_at_mut(n * p);
         let (se, more_se) = self.se.split_at_mut(n * p);
         let (cost, more_cost) = self.cost.split_at_mut(n);
@@ -169,6 +171,23 @@ impl<'o> Fits<'o> {
             absolute_sigma,
         };
         (first, others)
+    }
+
+    /// Has threads do `work` for `each` fits at a time, which are told by their places; this thread, if that is all.
+    fn in_threads(self, each: usize, work: impl Fn(Range<usize>, Fits<'o>) + Sync) {
+        let n = self.cost.len();
+        if each >= n {
+            return work(0..n, self);
+        }
+        std::thread::scope(|scope| {
+            let (work, mut rest) = (&work, self);
+            for first in (0..n).step_by(each) {
+                let part = first..n.min(first + each);
+                let (own, others) = rest.split(part.len());
+                scope.spawn(move || work(part, own));
+                rest = others;
+            }
+        });
     }
 }
 
@@ -335,7 +354,8 @@ fn share(
     order.sort_by_key(|&k| (grids.shape(k), groups.n_rows(k)));
     let threads = options.threads.clamp(1, n.div_ceil(SHARE).max(1));
     let shares = order.len().div_ceil(threads).max(1);
-    let run = |part: &[usize], mut own: Fits<'_>| {
+    let run = |places: Range<usize>, mut own: Fits<'_>| {
+        let part = &order[places];
         let longest = part.iter().map(|&k| groups.n_rows(k)).max().unwrap_or(0);
         let fits = lanes::Queue {
             groups,
@@ -353,17 +373,7 @@ fn share(
         }
     };
     batch.in_order(&order, options.absolute_sigma, |fits| {
-        if shares == order.len() {
-            return run(&order, fits);
-        }
-        std::thread::scope(|scope| {
-            let (run, mut rest) = (&run, fits);
-            for part in order.chunks(shares) {
-                let (own, others) = rest.split(part.len(), p);
-                scope.spawn(move || run(part, own));
-                rest = others;
-            }
-        });
+        fits.in_threads(shares, run);
     });
 }
 

@@ -27,12 +27,6 @@ impl Named for Criterion {
 }
 
 impl Criterion {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        let own = Self::NAMES.iter().find(|(_, known)| *known == self);
-        own.map_or("", |(name, _)| name)
-    }
-
     /// Its name as people write it.
     pub fn title(self) -> &'static str {
         match self {
@@ -53,6 +47,17 @@ pub fn weights(criteria: &[f64]) -> Vec<f64> {
     };
     let total: f64 = criteria.iter().map(|&c| weigh(c)).sum();
     criteria.iter().map(|&c| weigh(c) / total).collect()
+}
+
+/// What one curve says at some rows.
+#[derive(Clone, Debug)]
+pub struct Predicted {
+    /// Its values.
+    pub value: Vec<f64>,
+    /// Their standard errors.
+    pub se: Vec<f64>,
+    /// The quantile of Student's t behind its intervals.
+    pub quantile: f64,
 }
 
 /// An average of curves at some rows.
@@ -94,11 +99,9 @@ pub fn average(
     if weights.iter().any(|w| w.is_nan()) {
         return Err(Error::usage(format!(
             "⟨average {}⟩: no curve has this criterion; take another",
-            criterion.name()
+            criterion.setting()
         )));
     }
-    let confidence = candidates[0].estimate.confidence;
-    let normal = t_quantile(0.5 + confidence / 2.0, f64::INFINITY);
     let mut curves = Vec::new();
     for &at in &selection.order {
         let Candidate { plan, estimate, .. } = candidates[at];
@@ -116,17 +119,27 @@ pub fn average(
             let first = column.first().copied().unwrap_or(f64::NAN);
             column.resize(data.n_rows(), first);
         }
-        curves.push((found.value, found.se, quantile(estimate) / normal));
+        curves.push(Predicted {
+            value: found.value,
+            se: found.se,
+            quantile: quantile(estimate),
+        });
     }
-    let mut out = Averaged {
+    Ok(Averaged {
         criterion,
-        ..Averaged::default()
-    };
-    for row in 0..data.n_rows() {
+        ..combined(&weights, curves, candidates[0].estimate.confidence)
+    })
+}
+
+/// The average of curves by `weights`, each at the same rows, with intervals of this confidence.
+pub fn combined(weights: &[f64], curves: Vec<Predicted>, confidence: f64) -> Averaged {
+    let normal = t_quantile(0.5 + confidence / 2.0, f64::INFINITY);
+    let mut out = Averaged::default();
+    for row in 0..curves.first().map_or(0, |curve| curve.value.len()) {
         // What has no weight has no say, nor has its error.
         let all = || {
             let both = weights.iter().zip(&curves).filter(|(w, _)| **w > 0.0);
-            both.map(move |(w, (value, se, t))| (*w, value[row], se[row], *t))
+            both.map(move |(w, c)| (*w, c.value[row], c.se[row], c.quantile / normal))
         };
         let value: f64 = all().map(|(w, f, ..)| w * f).sum();
         let between: f64 = all().map(|(w, f, ..)| w * (f - value).powi(2)).sum();
@@ -139,8 +152,8 @@ pub fn average(
         out.lower.push(value - half);
         out.upper.push(value + half);
     }
-    out.each = curves.into_iter().map(|(value, ..)| value).collect();
-    Ok(out)
+    out.each = curves.into_iter().map(|curve| curve.value).collect();
+    out
 }
 
 /// Points of a grid, and rows of several predictors that stand for all.

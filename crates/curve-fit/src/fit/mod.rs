@@ -39,7 +39,7 @@ mod solve;
 mod start;
 mod verdict;
 
-pub use average::{Averaged, Criterion, average, averaged_rows, weights};
+pub use average::{Averaged, Criterion, Predicted, average, averaged_rows, combined, weights};
 pub use components::{Component, Peak, components};
 pub use conclude::{check_counts, check_rows};
 pub use constrain::{Bound, Constrained, Slack};

@@ -4,6 +4,7 @@ use super::json::number;
 use super::select::shortened;
 use super::significant;
 use crate::fit::{Averaged, Data, Selection};
+use fitzroy::Named;
 use fitzroy::report::csv_field;
 use fitzroy_report::draw::{Ink, Scene, Stroke};
 use fitzroy_report::figure::{Chart, Layer, Style, charts};
@@ -93,7 +94,7 @@ impl Average<'_> {
         let columns = self.columns().into_iter();
         let rows: Map<String, Value> = columns.map(|(name, c)| (name.into(), list(c))).collect();
         json!({
-            "criterion": found.criterion.name(), "rows": rows, "value": list(&found.value), "se": list(&found.se),
+            "criterion": found.criterion.setting(), "rows": rows, "value": list(&found.value), "se": list(&found.se),
             "between": list(&found.between), "lower": list(&found.lower), "upper": list(&found.upper),
         })
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _fitzroy
 from ..arrays import host
 from .estimate import Estimate
 from .fitter import CurveFit
@@ -94,32 +95,22 @@ class CurveComparison:
         if by not in CRITERIA:
             raise ValueError(f"by='{by}' is not known; it is one of {', '.join(CRITERIA)}")
         criterion = self.criteria[by]
-        known = np.isfinite(criterion)
-        if not known.any():
+        if not np.isfinite(criterion).any():
             raise ValueError(f"no curve has a finite {by}; take another criterion")
-        out: Array = np.where(known, np.exp(-0.5 * (criterion - criterion[known].min())), 0.0)
-        out /= out.sum()
-        return out
+        return np.array(_fitzroy.curve_weights(criterion.tolist()))
 
     def predict(self, x: Any, by: str = "aicc") -> Averaged:
         """The average of the curves at x, with errors that have what is between curves (Burnham and
         Anderson 2004); in intervals each error is widened by its own quantile of Student's t."""
-        weights = self.weights(by)[:, None]
-        used = weights[:, 0] > 0
-        found = [fit.predict(x) for fit, use in zip(self.estimates, used) if use]
-        weights = weights[used]
-        values = np.stack([one.value for one in found])
-        squares = np.stack([one.se**2 for one in found])
-        value = (weights * values).sum(axis=0)
-        between = (weights * (values - value) ** 2).sum(axis=0)
+        weights = self.weights(by).tolist()
+        used = [(w, fit) for w, fit in zip(weights, self.estimates) if w > 0]
+        curves = []
+        for _, fit in used:
+            found = fit.predict(x)
+            t = quantile(fit.confidence, fit.dof, fit.absolute_sigma)
+            curves.append((found.value, found.se, t))
         confidence = self.estimates[0].confidence
-        normal = quantile(confidence, 0, True)
-        fits = [fit for fit, use in zip(self.estimates, used) if use]
-        t = np.array([quantile(f.confidence, f.dof, f.absolute_sigma) / normal for f in fits])
-        wide = (weights * t[:, None] ** 2 * squares).sum(axis=0)
-        half = normal * np.sqrt(wide + between)
-        se = np.sqrt((weights * squares).sum(axis=0) + between)
-        return Averaged(value, se, np.sqrt(between), value - half, value + half)
+        return Averaged(*_fitzroy.averaged([w for w, _ in used], curves, confidence))
 
     def to_dataframe(self) -> Any:
         """A row for each curve as a pandas DataFrame: criteria and weights."""
