@@ -13,8 +13,10 @@ use std::cell::RefCell;
 
 /// Minimises ½ Σ r² of `residuals(theta)`, an array of `n` numbers. `jacobian(theta)` is an array of
 /// n rows and a column for each parameter; without it the Jacobian is made of differences.
+/// `loss(residuals)` is an array of two rows: what each residual adds in the place of r², and the
+/// weights of residuals in the gradient.
 #[pyfunction]
-#[pyo3(signature = (residuals, jacobian, n, p0, lower, upper, *, method, xtol, ftol, gtol, max_evaluations))]
+#[pyo3(signature = (residuals, jacobian, n, p0, lower, upper, *, method, xtol, ftol, gtol, max_evaluations, loss=None))]
 pub(crate) fn least_squares<'py>(
     py: Python<'py>,
     residuals: Py<PyAny>,
@@ -28,6 +30,7 @@ pub(crate) fn least_squares<'py>(
     ftol: f64,
     gtol: f64,
     max_evaluations: usize,
+    loss: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let limits = Limits {
         xtol,
@@ -43,10 +46,12 @@ pub(crate) fn least_squares<'py>(
     let trouble = RefCell::new(None);
     let mut values = filled(py, residuals, &trouble);
     let mut slopes = jacobian.map(|jacobian| filled(py, jacobian, &trouble));
+    let mut weighed = loss.map(|loss| filled(py, loss, &trouble));
     let foreign = Foreign {
         n,
         residuals: &mut values,
         jacobian: slopes.as_mut().map(|fill| fill as &mut Fill<'_>),
+        loss: weighed.as_mut().map(|fill| fill as &mut Fill<'_>),
     };
     let bounds = Bounds { lower, upper };
     let watch = &mut |_: &Progress<'_>| match py.check_signals() {

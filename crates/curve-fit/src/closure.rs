@@ -198,6 +198,7 @@ impl<'f> ClosureFit<'f> {
                 Some(_) => Some(&mut jacobian),
                 None => None,
             },
+            loss: None,
         };
         let silent = &mut |_: &crate::method::Progress<'_>| Next::Continue;
         let solved = least_squares(foreign, p0, bounds, &self.limits, method, silent)?;

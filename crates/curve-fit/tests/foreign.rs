@@ -44,6 +44,7 @@ fn solve(x: &[f64], y: &[f64], exact: bool, bounds: &Bounds, by_trf: bool) -> So
         n: x.len(),
         residuals: &mut residuals,
         jacobian: exact.then_some(&mut jacobian as &mut Fill<'_>),
+        loss: None,
     };
     let method = if by_trf { trf::minimise } else { lm::minimise };
     let watch = &mut |_: &Progress<'_>| Next::Continue;
@@ -127,6 +128,125 @@ fn at_a_bound_the_covariance_is_that_without_bounds() {
     assert!(by_formula(&x, &y, usual).pcov[8].is_nan());
 }
 
+/// A resonance of width 10⁻⁴ to 10⁻⁷ of its place, by differences and by exact slopes.
+///
+/// Catches: steps that are a fixed part of a parameter, which are longer than the resonance is wide.
+#[test]
+fn differences_suit_functions_that_are_narrow_beside_their_parameters() {
+    for (k, narrow) in [1e-4, 1e-6, 1e-7].into_iter().enumerate() {
+        let mut rng = Rng::new(k as u64, 1, 0, 0, Purpose::Test);
+        let place = 1e3 * (1.0 + rng.uniform());
+        let width = narrow * place;
+        let x: Vec<f64> = (0..80).map(|i| f64::from(i - 40) * 0.1 * width).collect();
+        let shape = |x: f64, theta: &[f64]| {
+            let u = (place - theta[0] + x) / theta[1];
+            (u, theta[2] / (1.0 + u * u))
+        };
+        let truth = [place, width, 2.0];
+        let noisy = |&x: &f64| shape(x, &truth).1 + 0.02 * (rng.uniform() - 0.5);
+        let y: Vec<f64> = x.iter().map(noisy).collect();
+        let mut residuals = |theta: &[f64], out: &mut [f64]| {
+            for ((r, &x), y) in out.iter_mut().zip(&x).zip(&y) {
+                *r = shape(x, theta).1 - y;
+            }
+            Ok(())
+        };
+        let mut jacobian = |theta: &[f64], out: &mut [f64]| {
+            for (row, &x) in out.chunks_mut(3).zip(&x) {
+                let (u, value) = shape(x, theta);
+                let by_u = -2.0 * u * value / (1.0 + u * u);
+                row.copy_from_slice(&[-by_u / theta[1], -by_u * u / theta[1], value / theta[2]]);
+            }
+            Ok(())
+        };
+        let start = [place + 0.5 * width, 1.5 * width, 1.5];
+        let mut run = |exact: bool| {
+            let foreign = Foreign {
+                n: x.len(),
+                residuals: &mut residuals,
+                jacobian: exact.then_some(&mut jacobian as &mut Fill<'_>),
+                loss: None,
+            };
+            let limits = Limits {
+                xtol: 1e-12,
+                ftol: 1e-14,
+                gtol: 1e-9,
+                ..Limits::default()
+            };
+            let watch = &mut |_: &Progress<'_>| Next::Continue;
+            let bounds = Bounds::none(3);
+            least_squares(foreign, &start, &bounds, &limits, lm::minimise, watch).expect("no error")
+        };
+        let (want, got) = (run(true), run(false));
+        assert!(got.minimum.status.converged(), "{:?}", got.minimum.status);
+        close(
+            &[(got.minimum.theta[0] - place) / width],
+            &[(want.minimum.theta[0] - place) / width],
+            1e-3,
+        );
+        close(&got.minimum.theta[1..], &want.minimum.theta[1..], 1e-5);
+        let (got, want) = (
+            got.covariance.expect("rank"),
+            want.covariance.expect("rank"),
+        );
+        for k in [0, 4, 8] {
+            assert!(
+                (got[k] / want[k] - 1.0).abs() < 1e-3,
+                "{narrow}: {} {}",
+                got[k],
+                want[k]
+            );
+        }
+    }
+}
+
+/// Catches: weights of the loss in the sums but not in the cost, or the other way round.
+#[test]
+fn a_loss_weighs_residuals_as_that_of_a_formula_does() {
+    for k in 0..10 {
+        let (x, mut y) = problem(k);
+        y[7] += 3.0;
+        y[31] -= 2.0;
+        let options = Options {
+            loss: fitzroy_curve_fit::Loss::SoftL1,
+            f_scale: fitzroy_curve_fit::Scale::Fixed(0.05),
+            ..Options::default()
+        };
+        let want = by_formula(&x, &y, options);
+        let mut residuals = |theta: &[f64], out: &mut [f64]| {
+            for ((r, &x), y) in out.iter_mut().zip(&x).zip(&y) {
+                *r = decay(x, theta) - y;
+            }
+            Ok(())
+        };
+        let mut loss = |r: &[f64], out: &mut [f64]| {
+            let (adds, weights) = out.split_at_mut(r.len());
+            for ((r, add), weight) in r.iter().zip(adds).zip(weights) {
+                let root = (1.0 + (r / 0.05).powi(2)).sqrt();
+                (*add, *weight) = (0.05 * 0.05 * 2.0 * (root - 1.0), 1.0 / root);
+            }
+            Ok(())
+        };
+        let foreign = Foreign {
+            n: x.len(),
+            residuals: &mut residuals,
+            jacobian: None,
+            loss: Some(&mut loss),
+        };
+        let limits = Limits {
+            ftol: 1e-16,
+            ..Limits::default()
+        };
+        let watch = &mut |_: &Progress<'_>| Next::Continue;
+        let bounds = Bounds::none(3);
+        let start = [1.5, 0.8, 0.0];
+        let got = least_squares(foreign, &start, &bounds, &limits, lm::minimise, watch)
+            .expect("no callback fails");
+        close(&got.minimum.theta, &want.popt, 1e-6);
+        close(&[got.minimum.moments.cost], &[want.cost], 1e-9);
+    }
+}
+
 #[test]
 fn values_and_partial_derivatives_are_those_of_the_curve() {
     let fitter = CurveFit::compile("a*exp(-b*x)+c").expect("a formula");
@@ -159,6 +279,7 @@ fn what_a_callback_raises_is_handed_up_and_no_value_is_a_status() {
             n: 4,
             residuals,
             jacobian: None,
+            loss: None,
         };
         let watch = &mut |_: &Progress<'_>| Next::Continue;
         let bounds = Bounds::none(1);

@@ -1,6 +1,6 @@
 """Fitzroy: fits models to data, fast.
 
-`curve_fit` and `CurveFit` fit curves, `Model` samples models as text, which `Builder` writes,
+`curve_fit`, `CurveFit` and `least_squares` fit curves, `Model` samples models as text, which `Builder` writes,
 `sample` PyMC models, `Density` what somebody else computes. `slurm.submit` makes jobs of such calls.
 """
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .curves.compare import CurveComparison, compare_curves
     from .curves.estimate import Estimate
     from .curves.fitter import CurveFit
+    from .curves.least_squares import least_squares, leastsq
     from .curves.many import ManyEstimates
     from .curves.scipy_form import curve_fit
     from .curves.words import DoubtWarning, OptimizeWarning, UntracedWarning
@@ -51,6 +52,8 @@ __all__ = [
     "devices",
     "diagnose",
     "from_pymc",
+    "least_squares",
+    "leastsq",
     "loo",
     "nlsq",
     "read",
@@ -87,6 +90,8 @@ MODULES = {
     "devices": "machine",
     "diagnose": "traces",
     "from_pymc": "pymc",
+    "least_squares": "curves.least_squares",
+    "leastsq": "curves.least_squares",
     "loo": "traces",
     "read": "traces",
     "register": "pymc",

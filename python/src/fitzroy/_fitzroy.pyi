@@ -53,6 +53,7 @@ def least_squares(
     ftol: float,
     gtol: float,
     max_evaluations: int,
+    loss: Callable[[Array], Array] | None = None,
 ) -> dict[str, Any]: ...
 def log_density(
     text: str,

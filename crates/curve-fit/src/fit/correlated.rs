@@ -114,6 +114,7 @@ pub fn correlated(
         n,
         residuals: &mut residuals,
         jacobian: Some(&mut jacobian),
+        loss: None,
     };
     let solved = least_squares(
         foreign,

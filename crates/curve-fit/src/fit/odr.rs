@@ -64,6 +64,7 @@ pub fn orthogonal(
             n,
             residuals: &mut residuals,
             jacobian: Some(&mut jacobian),
+            loss: None,
         };
         let steps = options.method.steps();
         least_squares(

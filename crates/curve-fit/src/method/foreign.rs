@@ -2,6 +2,7 @@
 //! Jacobian by another or by differences.
 
 use super::dense::Triangle;
+use super::differences::Steps;
 use super::statistics::{Rank, rank, triangle_columns, triangle_inverse};
 use super::{Bounds, Limits, Minimise, Minimum, Moments, Objective, Observer};
 use fitzroy::Result;
@@ -20,12 +21,15 @@ pub struct Foreign<'f> {
     pub residuals: &'f mut Fill<'f>,
     /// ∂r_i/∂θ_k at i·p + k. Central differences without it.
     pub jacobian: Option<&'f mut Fill<'f>>,
+    /// From r, 2n numbers: what each residual adds to 2F in the place of r², and then the weight of
+    /// r in the gradient Jᵀ(w·r) of F. Least squares without it.
+    pub loss: Option<&'f mut Fill<'f>>,
 }
 
 /// What a fit of residuals from outside gives.
 #[derive(Clone, Debug)]
 pub struct Solved {
-    /// The minimum of ½ Σ r².
+    /// The minimum.
     pub minimum: Minimum,
     /// r there.
     pub residuals: Vec<f64>,
@@ -39,7 +43,7 @@ pub struct Solved {
     pub evaluations: usize,
 }
 
-/// Minimises ½ Σ r² from `start`, which lies within `bounds`.
+/// Minimises ½ Σ r², or what a loss makes of it, from `start`, which lies within `bounds`.
 ///
 /// ```
 /// use fitzroy_curve_fit::method::foreign::{Foreign, least_squares};
@@ -48,7 +52,7 @@ pub struct Solved {
 ///     out.copy_from_slice(&[10.0 * (theta[1] - theta[0] * theta[0]), 1.0 - theta[0]]);
 ///     Ok(())
 /// };
-/// let rosenbrock = Foreign { n: 2, residuals: &mut residuals, jacobian: None };
+/// let rosenbrock = Foreign { n: 2, residuals: &mut residuals, jacobian: None, loss: None };
 /// let (bounds, limits) = (Bounds::none(2), Limits::default());
 /// let watch = &mut |_: &Progress<'_>| Next::Continue;
 /// let solved = least_squares(rosenbrock, &[-1.2, 1.0], &bounds, &limits, lm::minimise, watch)?;
@@ -72,7 +76,8 @@ pub fn least_squares(
         bounds,
         residuals: vec![f64::NAN; n],
         jacobian: vec![f64::NAN; n * p],
-        beside: [vec![0.0; n], vec![0.0; n]],
+        weighed: vec![0.0; 2 * n],
+        steps: Steps::new(n, p),
         evaluations: 0,
     };
     let minimum = method(&mut problem, start, bounds, limits, observer)?;
@@ -127,8 +132,9 @@ struct Problem<'f, 'b> {
     bounds: &'b Bounds,
     residuals: Vec<f64>,
     jacobian: Vec<f64>,
-    /// Residuals on both sides of θ.
-    beside: [Vec<f64>; 2],
+    /// What a loss makes of the residuals.
+    weighed: Vec<f64>,
+    steps: Steps,
     evaluations: usize,
 }
 
@@ -138,7 +144,7 @@ impl Problem<'_, '_> {
     fn at(&mut self, theta: &[f64]) -> Result<f64> {
         (self.foreign.residuals)(theta, &mut self.residuals)?;
         self.evaluations += 1;
-        let cost = 0.5 * self.residuals.iter().map(|r| r * r).sum::<f64>();
+        let cost = self.cost()?;
         if !cost.is_finite() {
             return Ok(f64::INFINITY);
         }
@@ -149,37 +155,29 @@ impl Problem<'_, '_> {
         Ok(cost)
     }
 
-    /// Central differences, or one-sided ones of the same order beside a bound.
+    /// ½ Σ r², or what the loss makes of it.
+    fn cost(&mut self) -> Result<f64> {
+        let Some(loss) = &mut self.foreign.loss else {
+            return Ok(0.5 * self.residuals.iter().map(|r| r * r).sum::<f64>());
+        };
+        loss(&self.residuals, &mut self.weighed)?;
+        Ok(0.5 * self.weighed[..self.foreign.n].iter().sum::<f64>())
+    }
+
+    /// The Jacobian by differences.
     fn differences(&mut self, theta: &[f64]) -> Result<()> {
-        let p = theta.len();
-        let mut moved = theta.to_vec();
-        for k in 0..p {
-            let size = if theta[k] == 0.0 { 1.0 } else { theta[k].abs() };
-            let step = f64::EPSILON.cbrt() * size;
-            let (low, high) = (self.bounds.lower[k], self.bounds.upper[k]);
-            let offsets = match (theta[k] - step >= low, theta[k] + step <= high) {
-                (true, true) => [-step, step],
-                (false, _) => [step, 2.0 * step],
-                (true, false) => [-step, -2.0 * step],
-            };
-            // What was added, after rounding.
-            let mut steps = [0.0; 2];
-            for side in 0..2 {
-                moved[k] = theta[k] + offsets[side];
-                steps[side] = moved[k] - theta[k];
-                (self.foreign.residuals)(&moved, &mut self.beside[side])?;
-                self.evaluations += 1;
-            }
-            moved[k] = theta[k];
-            // The parabola through three points: its slope at the one in question.
-            let [a, b] = steps;
-            let (wa, wb) = (b / (a * (b - a)), -a / (b * (b - a)));
-            let [left, right] = &self.beside;
-            for (i, r) in self.residuals.iter().enumerate() {
-                self.jacobian[i * p + k] = wa * (left[i] - r) + wb * (right[i] - r);
-            }
-        }
-        Ok(())
+        let calls = &mut self.evaluations;
+        let mut counted = |theta: &[f64], out: &mut [f64]| {
+            *calls += 1;
+            (self.foreign.residuals)(theta, out)
+        };
+        self.steps.jacobian(
+            &mut counted,
+            theta,
+            self.bounds,
+            &self.residuals,
+            &mut self.jacobian,
+        )
     }
 }
 
@@ -192,11 +190,18 @@ impl Objective for Problem<'_, '_> {
         }
         out.gradient.fill(0.0);
         out.normal.fill(0.0);
-        for (row, r) in self.jacobian.chunks(p).zip(&self.residuals) {
+        let weights = self
+            .foreign
+            .loss
+            .as_ref()
+            .map(|_| &self.weighed[self.foreign.n..]);
+        for (i, (row, r)) in self.jacobian.chunks(p).zip(&self.residuals).enumerate() {
+            let w = weights.map_or(1.0, |weights| weights[i]);
             for a in 0..p {
-                out.gradient[a] += row[a] * r;
+                let slope = w * row[a];
+                out.gradient[a] += slope * r;
                 for b in 0..=a {
-                    out.normal[a * p + b] += row[a] * row[b];
+                    out.normal[a * p + b] += slope * row[b];
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Methods: least squares for anything that gives cost, gradient and normal matrix.
 
 pub mod dense;
+mod differences;
 pub mod foreign;
 mod linear;
 pub mod lm;

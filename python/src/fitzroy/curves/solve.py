@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..arrays import host
 from ..progress import tell
 from ..tracing import Untraceable, in_float64
 from .function import Compiled, of_function, traced_before
+from .losses import loss_of, sandwich
 
 __all__ = ["DEVICE", "Found", "Problem", "called", "feasible", "solve", "whitened"]
 
@@ -23,6 +24,9 @@ MANY_POINTS = 100_000
 #: Limits of a fit whose Jacobian is exact, and of one whose is made of differences.
 EXACT = {"xtol": 1e-11, "ftol": 1e-18, "gtol": 1e-12}
 BY_DIFFERENCES = {"xtol": 1e-9, "ftol": 1e-14, "gtol": 1e-9}
+
+#: A scale of Huber's loss beside that of Tukey's: both are then as efficient for normal errors.
+TUKEY_BY_HUBER = 1.345 / 4.685
 
 #: Options that say what a fit is computed on.
 DEVICE = ("device", "device_memory", "precision")
@@ -60,6 +64,16 @@ class Problem:
     held: dict[str, float] = field(default_factory=dict)
     #: Whether values, covariance and how the fit ended are all that is wanted.
     brief: bool = False
+    #: Relative steps of differences, for a function that is called; the best for exact values
+    #: without.
+    diff_step: np.ndarray[Any, Any] | None = None
+    #: Whether the fit is one of a function that is called, though there is a formula.
+    as_called: bool = False
+
+    @property
+    def by_formula(self) -> bool:
+        """Whether a formula can be fitted as such."""
+        return self.factor is None and not self.as_called
 
 
 @dataclass
@@ -93,7 +107,7 @@ def feasible(lower: np.ndarray[Any, Any], upper: np.ndarray[Any, Any]) -> np.nda
 def solve(problem: Problem) -> Found:
     """Fits the problem by the formula of its function, or by calling it."""
     made = traced_before(problem.f, problem.x, problem.y.size, problem.names)
-    if made is not None and problem.factor is None:
+    if made is not None and problem.by_formula:
         return fit_formula(problem, made)
     start = feasible(problem.lower, problem.upper) if problem.p0 is None else problem.p0
     reason = ""
@@ -101,7 +115,7 @@ def solve(problem: Problem) -> Found:
         made = of_function(problem.f, problem.x, problem.y.size, problem.names, start.tolist())
     except Untraceable as error:
         reason = str(error)
-    if made is not None and problem.factor is None:
+    if made is not None and problem.by_formula:
         return fit_formula(problem, made)
     _require_processor(problem, reason or "errors are correlated, which is the processor's work")
     found = _fit_called(problem, made, start)
@@ -217,8 +231,7 @@ def called(f: Callable[..., Any], x: Any, theta: np.ndarray[Any, Any]) -> Any:
 
 def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, Any]) -> Found:
     """A fit of a function that is called, or of a formula whose errors are correlated."""
-    if problem.options.get("loss", "linear") != "linear":
-        raise ValueError("`loss` other than 'linear' needs a function that can be traced")
+    loss = loss_of(problem.options.get("loss", "linear"), problem.options.get("f_scale", 1.0))
     if problem.options.get("multistart", 1) > 1:
         raise ValueError("more than one start needs a function that can be traced")
     if problem.options.get("restart"):
@@ -239,10 +252,17 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
             slopes = lambda theta: np.asarray(host(called(jac, x, theta)), dtype=float)
     residuals = _Last(lambda theta: np.ravel(whiten(values(theta) - problem.y)).astype(float))
     jacobian = None
+    if slopes is None and problem.diff_step is not None:
+        slopes = lambda theta: differences(values, theta, problem)
     if slopes is not None:
         given = slopes
         jacobian = _Last(lambda theta: np.ascontiguousarray(whiten(given(theta)), dtype=float))
     n = residuals(start).size
+    if problem.options.get("loss") == "tukey":
+        # Its slope is zero far out, so that it needs a start near the right minimum.
+        near = {"loss": "huber", "f_scale": problem.options.get("f_scale", 1.0) * TUKEY_BY_HUBER}
+        gentle = replace(problem, options={**problem.options, **near})
+        start = np.array(_fit_called(gentle, made, start).popt)
     facts = _fitzroy.least_squares(
         residuals,
         jacobian,
@@ -252,10 +272,11 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         problem.upper.tolist(),
         method="trf" if problem.method == "trf" else "lm",
         max_evaluations=problem.options.get("max_evaluations", 5000),
-        **(BY_DIFFERENCES if jacobian is None else EXACT),
+        loss=None if loss is None else loss.weighed,
+        **(BY_DIFFERENCES if jacobian is None or problem.diff_step is not None else EXACT),
     )
     covariance, dof = facts.pop("covariance"), max(n - p, 0)
-    cost = float(facts["cost"])
+    chi2 = float(np.sum(facts["residuals"] ** 2))
     pcov = np.full((p, p), np.nan)
     status = "ok"
     if not facts["converged"]:
@@ -264,16 +285,18 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         status = "rank_deficient"
     elif dof == 0 and not problem.absolute_sigma:
         status = "zero_dof"
+    elif loss is not None:
+        pcov = sandwich(loss, facts["residuals"], facts["jacobian"], covariance, dof)
     else:
-        pcov = covariance if problem.absolute_sigma else covariance * (2 * cost / dof)
+        pcov = covariance if problem.absolute_sigma else covariance * (chi2 / dof)
     facts.update(
         covariance_status=status,
-        covariance_kind="boundless",
+        covariance_kind="boundless" if loss is None else "sandwich",
         names=list(problem.names),
         n=n,
         dof=dof,
-        chi2=2 * cost,
-        reduced_chi2=2 * cost / dof if dof else float("nan"),
+        chi2=chi2,
+        reduced_chi2=chi2 / dof if dof else float("nan"),
         findings=SAID.get(status, []),
         flags=[status] if status in SAID else [],
         start=start,
@@ -292,6 +315,25 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         residuals=facts.pop("residuals"),
         jacobian=facts.pop("jacobian"),
     )
+
+
+def differences(
+    values: Callable[[Any], Any], theta: np.ndarray[Any, Any], problem: Problem
+) -> np.ndarray[Any, Any]:
+    """The Jacobian by differences of the relative steps that were asked for: central ones, or
+    one-sided ones beside a bound."""
+    assert problem.diff_step is not None, "steps were asked for"
+    here, columns = values(theta), []
+    for k, relative in enumerate(problem.diff_step):
+        step = relative * (abs(theta[k]) or 1.0)
+        ends = []
+        for end in (theta[k] - step, theta[k] + step):
+            moved = theta.copy()
+            moved[k] = np.clip(end, problem.lower[k], problem.upper[k])
+            ends.append((moved[k], here if moved[k] == theta[k] else values(moved)))
+        (a, low), (b, high) = ends
+        columns.append((high - low) / (b - a))
+    return np.stack([np.ravel(column) for column in columns], axis=1)
 
 
 def _intervals(
