@@ -4,23 +4,35 @@ use crate::errors::raised;
 use crate::sampling::{Run, settings_of};
 use fitzroy::model::Model;
 use fitzroy::run::CoordinateChoice;
+use fitzroy::{Error, ErrorKind, Named};
 use fitzroy_session::stop_signal::StudyFit;
-use fitzroy_stop_signal::config::{Config, DEFAULT};
+use fitzroy_stop_signal::config::{Config, default_of};
 use fitzroy_stop_signal::data;
+use fitzroy_stop_signal::model::Kind;
 use fitzroy_stop_signal::simulate::simulate;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// Trials of `n` subjects as CSV, and the true parameters as JSON; `config` as TOML or JSON, or that
-/// which comes along.
+/// which comes along for `model`.
+///
+/// # Errors
+/// The configuration is wrong, or no model of stopping has that name.
 #[pyfunction]
 pub(crate) fn simulated(
     py: Python<'_>,
     config: Option<&str>,
+    model: &str,
     n: usize,
     seed: u64,
 ) -> PyResult<(String, String)> {
-    let config = Config::parse(config.unwrap_or(DEFAULT)).map_err(raised)?;
+    let named = Kind::named(model).filter(|kind| kind.stops());
+    let kind = named.ok_or_else(|| {
+        let known = Kind::OF_STOPPING.map(Kind::name).join(", ");
+        let message = format!("⟨model {model}⟩: cannot be simulated; there are {known}");
+        raised(Error::new(ErrorKind::Usage, message))
+    })?;
+    let config = Config::parse(config.unwrap_or(default_of(kind))).map_err(raised)?;
     Ok(py.detach(|| {
         let made = simulate(&config, n, seed);
         (made.csv(), made.truth(&config, seed).to_string())

@@ -11,7 +11,12 @@ import pytest
 
 import fitzroy as fz
 from fitzroy import stop_signal
-from fitzroy.stop_signal import RDEXABCDModel, WaldStopSignalModel, simulate_from_config
+from fitzroy.stop_signal import (
+    ExGaussianModel,
+    RDEXABCDModel,
+    WaldStopSignalModel,
+    simulate_from_config,
+)
 
 pytest.importorskip("xarray")
 QUIET = {"progressbar": False, "random_seed": 42}
@@ -68,6 +73,21 @@ def test_a_population_of_ones_own(tmp_path):
         simulate_from_config(n_subjects=0)
     with pytest.raises(FileNotFoundError):
         simulate_from_config(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_the_ex_gaussian_race_is_simulated_and_fitted(single):
+    name = "ex-gaussian-single" if single else "ex-gaussian"
+    data, truth = simulate_from_config(n_subjects=2, seed=1, model=name)
+    assert ("error_mu" in truth) is not single
+    model = ExGaussianModel(use_gpu=False, single=single)
+    found = model.fit(data, draws=20, tune=30, chains=2, **QUIET)
+    posterior = found["posterior"]
+    assert {"mu_ssrt", "mu_go_mean", "go_tau"} <= set(posterior.data_vars)
+    assert ("error_mu" in posterior.data_vars) is not single
+    assert "StopSignalExGaussian" in model.model.text
+    with pytest.raises(ValueError, match=r"⟨model wald⟩: cannot be simulated"):
+        simulate_from_config(model="wald")
 
 
 def test_yaml_is_read_where_it_can_be(tmp_path):

@@ -8,6 +8,7 @@ mod univariate;
 
 mod beta;
 mod binomial;
+mod ex_gaussian_race;
 mod exponential;
 mod extreme;
 mod further;
@@ -52,6 +53,7 @@ pub use categorical::{
 pub use compound::mixture;
 pub(crate) use conjugate::Conjugate;
 pub(crate) use euler::{ln_hyp2f1, ln_ive};
+pub use ex_gaussian_race::{ExGaussianTime, stop_signal_ex_gaussian};
 pub use exponential::{ExGaussian, Exponential, Laplace, Logistic};
 pub use extreme::{Gumbel, Pareto, Wald, Weibull};
 pub use fitzroy_graph::Real;

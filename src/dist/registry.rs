@@ -148,6 +148,25 @@ const STOP_SIGNAL: [Arg; 16] = [
     Arg::with_default("deadline", f64::INFINITY),
     Arg::with_default("nodes", 24.0),
 ];
+const STOP_SIGNAL_EX_GAUSSIAN: [Arg; 17] = [
+    STOP_SIGNAL[0],
+    STOP_SIGNAL[1],
+    Arg::needed("go_mu"),
+    Arg::needed("go_sigma"),
+    Arg::needed("go_tau"),
+    STOP_SIGNAL[8],
+    STOP_SIGNAL[9],
+    STOP_SIGNAL[10],
+    STOP_SIGNAL[11],
+    STOP_SIGNAL[12],
+    Arg::with_default("error_mu", f64::INFINITY),
+    Arg::with_default("error_sigma", 1.0),
+    Arg::with_default("error_tau", 1.0),
+    STOP_SIGNAL[13],
+    STOP_SIGNAL[14],
+    STOP_SIGNAL[15],
+    Arg::with_default("go_lb", 0.05),
+];
 const COMPONENTS: Arg = Arg::of_kind("comp_dists", ArgKind::Distributions);
 const LOWER: Arg = Arg::with_default("lower", f64::NEG_INFINITY);
 const UPPER_END: Arg = Arg::needed("upper");
@@ -174,6 +193,7 @@ impl Structured {
         Structured::GaussianRandomWalk,
         Structured::Ar,
         Structured::StopSignal,
+        Structured::StopSignalExGaussian,
         Structured::WaldRace,
         Structured::Mixture,
         Structured::Censored,
@@ -215,6 +235,10 @@ impl Structured {
             }
             S::Ar => ("AR", &[RHO, SIGMA, INIT], Support::RealVector),
             S::StopSignal => ("StopSignal", &STOP_SIGNAL, Support::NonNegativeInteger),
+            S::StopSignalExGaussian => {
+                let args = &STOP_SIGNAL_EX_GAUSSIAN;
+                ("StopSignalExGaussian", args, Support::NonNegativeInteger)
+            }
             S::WaldRace => ("WaldRace", &RACE, Support::PositiveInteger),
             S::Mixture => ("Mixture", &[W, COMPONENTS], Support::OfComponents),
             S::Censored => ("Censored", &[DIST, LOWER, UPPER], Support::OfComponents),

@@ -222,11 +222,32 @@ impl<R: Real> StopWindow<R> {
         u.max(lit(-U_END))
     }
 
+    /// The ends, the middle, and where x is each of `marks` as far as that lies inside, in order.
+    pub fn edges(&self, marks: &[R], stop: [R; 3]) -> Vec<R> {
+        let end = self.start + self.width;
+        let mut inner = vec![self.start + lit::<R>(0.5) * self.width];
+        for mark in marks {
+            // Sorted in: the larger of each pair goes on.
+            let mut carried = Self::root(*mark, stop).max(self.start).min(end);
+            for place in &mut inner {
+                (*place, carried) = (place.min(carried), place.max(carried));
+            }
+            inner.push(carried);
+        }
+        let ends = [vec![self.start], inner, vec![end]];
+        ends.concat()
+    }
+
     /// At the share `c` of the way: (z, dx/dc) with z = (x − μ)/σ.
-    pub fn node(&self, c: R, [sigma, tau]: [R; 2]) -> (R, R) {
-        let u = self.start + self.width * c;
+    pub fn node(&self, c: R, scales: [R; 2]) -> (R, R) {
+        let (z, slope) = Self::map(self.start + self.width * c, scales);
+        (z, self.width * slope)
+    }
+
+    /// At u: (z, dx/du) with z = (x − μ)/σ.
+    pub fn map(u: R, [sigma, tau]: [R; 2]) -> (R, R) {
         let (rho, slope) = rho(u);
-        (u + (tau / sigma) * rho, self.width * (sigma + tau * slope))
+        (u + (tau / sigma) * rho, sigma + tau * slope)
     }
 }
 

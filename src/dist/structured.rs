@@ -42,6 +42,8 @@ pub enum Structured {
     Ar,
     /// [`stop_signal`](fn@super::stop_signal).
     StopSignal,
+    /// [`stop_signal_ex_gaussian`](fn@super::stop_signal_ex_gaussian).
+    StopSignalExGaussian,
     /// [`wald_race`](super::wald_race).
     WaldRace,
     /// [`mixture`](super::mixture).

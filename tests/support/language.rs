@@ -168,6 +168,23 @@ y ~ StopSignal(rt, ssd, t0, B, v_plus, v_minus, v0, g, stop_mu, stop_sigma, stop
 race ~ WaldRace(goes_rt, t0, B, v_plus, v_minus)
 ";
 
+/// The same task as a race of ex-Gaussian times, of two go runners and of one.
+const EX_GAUSSIAN_TASK: &str = "data y[trials], rt[trials], ssd[trials], race[goes], goes_rt[goes]
+go_mu ~ TruncatedNormal(0.4, 0.05, 0.2, 0.6)
+go_sigma ~ TruncatedNormal(0.08, 0.01, 0.03, 0.2)
+go_tau ~ TruncatedNormal(0.1, 0.02, 0.03, 0.3)
+error_mu ~ TruncatedNormal(0.6, 0.05, 0.3, 0.9)
+error_sigma ~ TruncatedNormal(0.1, 0.01, 0.03, 0.2)
+error_tau ~ TruncatedNormal(0.2, 0.02, 0.03, 0.3)
+stop_mu ~ TruncatedNormal(0.2, 0.05, 0.1, 0.4)
+stop_sigma ~ TruncatedNormal(0.05, 0.01, 0.02, 0.1)
+stop_tau ~ TruncatedNormal(0.05, 0.01, 0.02, 0.1)
+pgf ~ Beta(1, 9)
+ptf ~ Beta(1, 9)
+y ~ StopSignalExGaussian(rt, ssd, go_mu, go_sigma, go_tau, stop_mu, stop_sigma, stop_tau, pgf, ptf, error_mu, error_sigma, error_tau)
+race ~ StopSignalExGaussian(goes_rt, inf, go_mu, go_sigma, go_tau, stop_mu, stop_sigma, stop_tau, pgf, ptf, error_mu, error_sigma, error_tau, deadline=2)
+";
+
 /// The other functions, of a vector `v`, of a matrix `x` and of a share `u`.
 const FUNCTIONS: &str = "data x[obs, kinds], e1[obs]
 v[kinds] ~ Normal(0, 1)
@@ -432,6 +449,7 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("priors", PRIORS),
         written("vectors", VECTORS),
         written("stop-signal", TASK),
+        written("stop-signal-ex-gaussian", EX_GAUSSIAN_TASK),
         written("functions", FUNCTIONS),
         written("composed", COMPOSED),
         written("recurrences", RECURRENCES),

@@ -12,6 +12,7 @@ use fitzroy::model::Model;
 use fitzroy::run::{Settings, bind};
 use fitzroy_curve_fit::Formula;
 use fitzroy_slurm::profile;
+use fitzroy_stop_signal::model::Kind;
 use fitzroy_stop_signal::{config, data, priors};
 use fitzroy_weather::data::Names;
 use fitzroy_weather::files::FieldFile;
@@ -152,7 +153,9 @@ fn trials(_: &Path, bytes: &[u8]) {
 fn settings_of_a_task(_: &Path, bytes: &[u8]) {
     let text = text(bytes);
     let _ = config::Config::parse(&text);
-    let _ = priors::read(&text);
+    for kind in Kind::OF_STOPPING {
+        let _ = priors::read(kind, &text);
+    }
     let _ = profile::extend(&mut profile::built_in(), &text, "slurm.toml");
 }
 

@@ -13,7 +13,7 @@ use fitzroy_session::face::silent;
 use fitzroy_session::stop_signal::{Combined, Combining, combine};
 use fitzroy_stop_signal::check::State;
 use fitzroy_stop_signal::combine::{Block, Level, join, levels};
-use fitzroy_stop_signal::model::Spec;
+use fitzroy_stop_signal::model::{Kind, Spec};
 use fitzroy_stop_signal::priors::Prior;
 use std::sync::atomic::AtomicBool;
 
@@ -152,7 +152,7 @@ fn combined(blocks: Vec<Block>, seed: u64) -> Combined {
 /// Blocks of a study, and the whole, drawn by hand; their combination.
 fn compared(seed: u64, n_blocks: usize, n: usize, points: usize) -> (Combined, Vec<Drawn>) {
     let mut rng = Rng::new(seed, 0, 0, 0, Purpose::Test);
-    let (levels, spec) = (levels(), Spec::default());
+    let (levels, spec) = (levels(Kind::Rdex), Spec::default());
     let seen = study(&mut rng, &levels, n_blocks, n, &spec);
     let mut draw = |from: usize, to: usize| -> Vec<Drawn> {
         let all = levels.iter().zip(&spec.priors).zip(&seen);
@@ -179,7 +179,7 @@ fn blocks_combined_agree_with_a_fit_of_the_whole() {
     let (found, whole) = compared(1, 3, 12, 400);
     let posterior = found.fit.trace.group("posterior").unwrap();
     let (mut shift, mut ratio, mut count) = (0.0, 0.0, 0.0);
-    for (level, drawn) in levels().iter().zip(&whole) {
+    for (level, drawn) in levels(Kind::Rdex).iter().zip(&whole) {
         for (name, draws) in [
             (&level.centre, &drawn.centre),
             (&level.spread, &drawn.spread),
@@ -215,7 +215,7 @@ fn blocks_combined_agree_with_a_fit_of_the_whole() {
 #[test]
 fn a_block_of_another_population_is_found() {
     let mut rng = Rng::new(5, 0, 0, 0, Purpose::Test);
-    let (levels, spec) = (levels(), Spec::default());
+    let (levels, spec) = (levels(Kind::Rdex), Spec::default());
     let mut seen = study(&mut rng, &levels, 2, 12, &spec);
     seen[6][12..]
         .iter_mut()

@@ -1,8 +1,7 @@
 //! Whether a fit can be trusted: the sampler, known truth, and the data.
 
-use crate::params::{N_POSITIVE, NAMES};
+use crate::params::Kind;
 use crate::predictive::Compared;
-use crate::simulate::ndtri;
 use fitzroy::diagnose::{Diagnosis, eti, hdi, mean};
 use fitzroy::draws::Trace;
 use fitzroy::{Error, ErrorKind, Result};
@@ -211,7 +210,7 @@ pub(crate) fn scalar(trace: &Trace, name: &str, element: usize) -> Option<Vec<f6
 ///
 /// # Errors
 /// `truth` is not what `simulate` writes, or is of other subjects.
-pub fn recovery(trace: &Trace, truth: &Value) -> Result<Vec<Check>> {
+pub fn recovery(trace: &Trace, kind: Kind, truth: &Value) -> Result<Vec<Check>> {
     let fail = |what: &str| {
         let message =
             format!("the truth has no {what}; give true_params.json as `simulate` writes it");
@@ -231,7 +230,8 @@ pub fn recovery(trace: &Trace, truth: &Value) -> Result<Vec<Check>> {
         .collect();
     let places = places.ok_or_else(|| fail("all subjects of the trace"))?;
     let (mut out, mut inside, mut total) = (Vec::new(), 0, 0);
-    for (k, name) in NAMES.iter().enumerate() {
+    for p in kind.parameters() {
+        let name = p.name;
         let values = truth["params"][name].as_array().ok_or_else(|| fail(name))?;
         let of = |i: &usize| values.get(*i).and_then(Value::as_f64);
         let values: Option<Vec<f64>> = places.iter().map(of).collect();
@@ -243,19 +243,15 @@ pub fn recovery(trace: &Trace, truth: &Value) -> Result<Vec<Check>> {
                 total += 1;
             }
         }
-        let positive = k < N_POSITIVE;
-        let scale = |x: f64| if positive { x.ln() } else { ndtri(x) };
-        let centre = values.iter().map(|&x| scale(x)).sum::<f64>() / n as f64;
-        let group = if positive {
-            format!("mu_{name}")
-        } else {
-            format!("mu_{name}_probit")
+        let centre = values.iter().map(|&x| p.scaled(x)).sum::<f64>() / n as f64;
+        let (group, target) = match p.probability {
+            true => (p.centre_name(), centre),
+            false => (format!("mu_{name}"), centre.exp()),
         };
-        let target = if positive { centre.exp() } else { centre };
         if let Some(draws) = scalar(trace, &group, 0) {
             let (low, high) = hdi(&draws, 0.89);
             let got = mean(&draws);
-            let near = positive && (got / target - 1.0).abs() < 0.1;
+            let near = !p.probability && (got / target - 1.0).abs() < 0.1;
             let found = format!("{got:.4} ({low:.4} to {high:.4}), truth {target:.4}");
             let passed = near || low <= target && target <= high;
             out.push(Check::of(
@@ -269,7 +265,7 @@ pub fn recovery(trace: &Trace, truth: &Value) -> Result<Vec<Check>> {
     if total > 0 {
         let share = inside as f64 / total as f64;
         // Parameters of a subject are correlated: a third of them counts.
-        let slack = 4.0 * (0.09 / (n * NAMES.len()) as f64 * 3.0).sqrt();
+        let slack = 4.0 * (0.09 / (n * kind.parameters().len()) as f64 * 3.0).sqrt();
         let found = format!("{:.1} % of {total} values", 100.0 * share);
         let needed = format!("90 % ± {:.0}", 100.0 * slack);
         out.push(Check::of(

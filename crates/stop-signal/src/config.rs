@@ -1,19 +1,31 @@
 //! What the simulator is told: a population and a task, as TOML (or JSON).
 
-use crate::params::NAMES;
-use fitzroy::{Error, ErrorKind, Result};
+use crate::model::Spec;
+use crate::params::Kind;
+use fitzroy::{Error, ErrorKind, Named, Result};
 use serde_json::Value;
 
-/// The configuration that comes along, with comments.
+/// The configuration of RDEX-ABCD that comes along, with comments.
 pub const DEFAULT: &str = include_str!("../default.toml");
+
+/// The configuration of a model of stopping that comes along, with comments.
+pub fn default_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::ExGaussian => include_str!("../ex-gaussian.toml"),
+        Kind::ExGaussianSingle => include_str!("../ex-gaussian-single.toml"),
+        _ => DEFAULT,
+    }
+}
 
 /// A population of subjects and the task they do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Medians over subjects, in the order of [`NAMES`].
-    pub population: [f64; 11],
+    /// The model.
+    pub kind: Kind,
+    /// Medians over subjects, in the order of [`Kind::parameters`].
+    pub population: Vec<f64>,
     /// Standard deviations of logarithms; of probits for pgf and ptf.
-    pub spread: [f64; 11],
+    pub spread: Vec<f64>,
     /// The task.
     pub task: Task,
 }
@@ -35,6 +47,8 @@ pub struct Task {
     pub ssd_max: f64,
     /// Lower end of the stop time; −∞ for none.
     pub stop_lb: f64,
+    /// Lower end of the go times of an ex-Gaussian race.
+    pub go_lb: f64,
     /// Responses later than this are not counted; ∞ for none.
     pub response_window: f64,
 }
@@ -48,37 +62,45 @@ impl Config {
         let all = parse(text)?;
         let known = ["model", "population", "spread", "task"];
         only(&all, "the configuration", &known)?;
-        if let Some(model) = all.get("model")
-            && model != "rdex-abcd"
-        {
-            return Err(wrong(format!(
-                "model is {model}; the simulator knows \"rdex-abcd\""
-            )));
-        }
-        let population = eleven(&all, "population")?;
-        let spread = eleven(&all, "spread")?;
-        for (k, name) in NAMES.iter().enumerate() {
-            let x = population[k];
-            let fine = if k < 9 { x > 0.0 } else { x > 0.0 && x < 1.0 };
-            if !(fine || *name == "g" && x == 0.0) {
+        let kind = match all.get("model") {
+            None => Kind::Rdex,
+            Some(model) => simulated(model)?,
+        };
+        let population = numbers(&all, kind, "population")?;
+        let spread = numbers(&all, kind, "spread")?;
+        for (p, (x, s)) in kind.parameters().iter().zip(population.iter().zip(&spread)) {
+            let name = p.name;
+            let fine = *x > 0.0 && !(p.probability && *x >= 1.0);
+            if !(fine || name == "g" && *x == 0.0) {
+                let most = if p.probability { " and below 1" } else { "" };
                 return Err(wrong(format!(
-                    "population.{name} is {x}; it must be above 0"
+                    "population.{name} is {x}; it must be above 0{most}"
                 )));
             }
-            if !(spread[k] >= 0.0) {
-                return Err(wrong(format!(
-                    "spread.{name} is {}; it must be 0 or more",
-                    spread[k]
-                )));
+            if !(*s >= 0.0) {
+                return Err(wrong(format!("spread.{name} is {s}; it must be 0 or more")));
             }
         }
         let empty = Value::Object(serde_json::Map::new());
         let task = Task::parse(all.get("task").unwrap_or(&empty))?;
         Ok(Config {
+            kind,
             population,
             spread,
             task,
         })
+    }
+}
+
+impl Config {
+    /// The model that such data are fitted with.
+    pub fn spec(&self) -> Spec {
+        Spec {
+            stop_lb: self.task.stop_lb,
+            go_lb: self.task.go_lb,
+            deadline: self.task.response_window,
+            ..Spec::new(self.kind)
+        }
     }
 }
 
@@ -92,6 +114,7 @@ impl Task {
             "ssd_min",
             "ssd_max",
             "stop_lb",
+            "go_lb",
             "response_window",
         ];
         only(table, "[task]", &known)?;
@@ -116,6 +139,7 @@ impl Task {
             ssd_min: number("ssd_min", 0.0)?,
             ssd_max: number("ssd_max", 0.9)?,
             stop_lb: number("stop_lb", 0.05)?,
+            go_lb: number("go_lb", 0.05)?,
             response_window: number("response_window", f64::INFINITY)?,
         };
         let fine = task.stop_trials <= task.trials
@@ -124,12 +148,13 @@ impl Task {
             && task.ssd_min <= task.ssd_start
             && task.ssd_start <= task.ssd_max
             && task.ssd_step >= 0.0
+            && task.go_lb >= 0.0
             && task.response_window > 0.0;
         match fine {
             true => Ok(task),
             false => Err(wrong(
                 "[task]: needs stop_trials ≤ trials, 0 ≤ ssd_min ≤ ssd_start ≤ ssd_max, ssd_step \
-                 ≥ 0 and response_window > 0"
+                 ≥ 0, go_lb ≥ 0 and response_window > 0"
                     .into(),
             )),
         }
@@ -160,22 +185,32 @@ fn json(value: toml::Value) -> Value {
     }
 }
 
-fn eleven(all: &Value, key: &str) -> Result<[f64; 11]> {
+/// A model that can be simulated, by name.
+fn simulated(model: &Value) -> Result<Kind> {
+    let named = model.as_str().and_then(Kind::named);
+    named.filter(|kind| kind.stops()).ok_or_else(|| {
+        let known = Kind::OF_STOPPING.map(|k| format!("\"{}\"", k.name()));
+        wrong(format!(
+            "model is {model}; the simulator knows {}",
+            known.join(", ")
+        ))
+    })
+}
+
+fn numbers(all: &Value, kind: Kind, key: &str) -> Result<Vec<f64>> {
+    let names = kind.parameter_names();
     let Some(table) = all.get(key) else {
         return Err(wrong(format!(
             "[{key}] is missing; it needs {}",
-            NAMES.join(", ")
+            names.join(", ")
         )));
     };
-    only(table, &format!("[{key}]"), &NAMES)?;
-    let mut out = [0.0; 11];
-    for (x, name) in out.iter_mut().zip(NAMES) {
-        *x = match table.get(name) {
-            Some(value) => finite(value, &format!("{key}.{name}"))?,
-            None => return Err(wrong(format!("{key}.{name} is missing"))),
-        };
-    }
-    Ok(out)
+    only(table, &format!("[{key}]"), &names)?;
+    let one = |name: &&str| match table.get(name) {
+        Some(value) => finite(value, &format!("{key}.{name}")),
+        None => Err(wrong(format!("{key}.{name} is missing"))),
+    };
+    names.iter().map(one).collect()
 }
 
 /// Refuses keys that nothing would be done with.
@@ -213,6 +248,19 @@ mod tests {
     fn the_default_is_read_and_what_is_wrong_is_named() {
         let default = Config::parse(DEFAULT).expect("it comes along");
         assert_eq!((default.task.trials, default.population[0]), (360, 1.25));
+        for kind in Kind::OF_STOPPING {
+            let own = Config::parse(default_of(kind)).expect("it comes along");
+            assert_eq!(
+                (own.kind, own.population.len()),
+                (kind, kind.parameters().len())
+            );
+        }
+        let other = format!("model = \"wald\"\n{DEFAULT}");
+        let other = Config::parse(&other).expect_err("refused").to_string();
+        assert!(
+            other.contains("knows \"rdex-abcd\", \"ex-gaussian\""),
+            "{other}"
+        );
         let message = |from: &str, to: &str| {
             let text = DEFAULT.replace(from, to);
             assert_ne!(text, DEFAULT);

@@ -1,7 +1,7 @@
 //! Columns of a table of subjects on which the population depends: ages, groups, sites.
 
 use crate::data::{Covariate, Study};
-use crate::params::NAMES;
+use crate::params::Kind;
 use fitzroy::data::{TableOptions, TableText};
 use fitzroy::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,11 +36,12 @@ fn refused<T>(message: String) -> Result<T> {
 }
 
 impl Asked {
-    /// From `PARAMETER=COLUMN`, each.
+    /// From `PARAMETER=COLUMN`, each, of the parameters of a model.
     ///
     /// # Errors
     /// One is something else, names no parameter, or is there twice.
-    pub fn new(texts: &[String]) -> Result<Asked> {
+    pub fn new(kind: Kind, texts: &[String]) -> Result<Asked> {
+        let names = kind.parameter_names();
         let mut all: Vec<(&str, String)> = Vec::new();
         for text in texts {
             let Some((parameter, column)) = text.split_once('=') else {
@@ -48,10 +49,10 @@ impl Asked {
                     "⟨slope {text}⟩: give PARAMETER=COLUMN, such as stop_mu=age"
                 ));
             };
-            let Some(known) = NAMES.iter().find(|n| **n == parameter) else {
+            let Some(known) = names.iter().find(|n| **n == parameter) else {
                 return usage(format!(
                     "⟨slope {text}⟩: `{parameter}` is no parameter; there are {}",
-                    NAMES.join(", ")
+                    names.join(", ")
                 ));
             };
             let one = (*known, column.to_owned());
@@ -248,7 +249,7 @@ mod tests {
     fn columns(asked: &[&str], text: &str) -> Result<Covariates> {
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
         let table = TableText::of_bytes(text.into(), &TableOptions::default())?;
-        Asked::new(&asked)?.columns(&table)
+        Asked::new(Kind::Rdex, &asked)?.columns(&table)
     }
 
     const TABLE: &str =

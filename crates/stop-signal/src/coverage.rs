@@ -2,8 +2,8 @@
 
 use crate::check::{Check, State, scalar};
 use crate::config::Config;
-use crate::params::{N_POSITIVE, NAMES};
-use crate::simulate::{Simulated, ndtri};
+use crate::params::Kind;
+use crate::simulate::Simulated;
 use fitzroy::diagnose::{Diagnosis, eti, hdi, mean};
 use fitzroy::draws::Trace;
 use serde_json::{Value, json};
@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 /// What has been counted over fits of simulated studies.
 #[derive(Clone, Debug)]
 pub struct Coverage {
-    subjects: [Tally; 11],
-    groups: [Tally; 11],
+    kind: Kind,
+    subjects: Vec<Tally>,
+    groups: Vec<Tally>,
     /// Fits so far.
     pub fits: usize,
     worst_r_hat: f64,
@@ -66,40 +67,45 @@ impl Tally {
     }
 }
 
-impl Default for Coverage {
-    fn default() -> Self {
-        Coverage {
-            subjects: [Tally::default(); 11],
-            groups: [Tally::default(); 11],
-            fits: 0,
-            worst_r_hat: 0.0,
-            divergences: 0,
-            draws: 0,
-        }
-    }
-}
-
 /// 4 standard errors of a share `p` of `n` values of which a third count as independent: what is
 /// estimated together errs together.
 fn slack(p: f64, n: f64) -> f64 {
     4.0 * (p * (1.0 - p) / n * 3.0).sqrt()
 }
 
-fn sum(tallies: &[Tally; 11]) -> (f64, f64) {
+fn sum(tallies: &[Tally]) -> (f64, f64) {
     let n = tallies.iter().map(|t| t.n).sum::<f64>();
     (tallies.iter().map(|t| t.inside[1]).sum::<f64>() / n, n)
 }
 
 impl Coverage {
+    /// Of no fit yet.
+    pub fn new(kind: Kind) -> Self {
+        let none = vec![Tally::default(); kind.parameters().len()];
+        Coverage {
+            kind,
+            subjects: none.clone(),
+            groups: none,
+            fits: 0,
+            worst_r_hat: 0.0,
+            divergences: 0,
+            draws: 0,
+        }
+    }
+
+    /// Names of parameters and what was counted of each.
+    fn named<'a>(&self, tallies: &'a [Tally]) -> impl Iterator<Item = (&'static str, &'a Tally)> {
+        self.kind.parameter_names().into_iter().zip(tallies)
+    }
+
     /// Counts one fit of the subjects of `made`, in their order.
     pub fn add(&mut self, trace: &Trace, found: &Diagnosis, made: &Simulated, config: &Config) {
-        for (k, name) in NAMES.iter().enumerate() {
-            let positive = k < N_POSITIVE;
-            let scale = |x: f64| if positive { libm::log(x) } else { ndtri(x) };
+        for (k, p) in self.kind.parameters().iter().enumerate() {
+            let (name, scale) = (p.name, |x: f64| p.scaled(x));
             for (i, truth) in made.params.iter().enumerate() {
                 if let Some(draws) = scalar(trace, name, i) {
                     self.draws += usize::from(k == 0 && i == 0) * draws.len();
-                    self.subjects[k].add(truth.0[k], &draws, eti(&draws, 0.9), scale);
+                    self.subjects[k].add(truth.values[k], &draws, eti(&draws, 0.9), scale);
                 }
             }
             if let Some(draws) = scalar(trace, &format!("mu_{name}"), 0) {
@@ -143,7 +149,7 @@ impl Coverage {
                 &format!("90 % ± {:.1}", percent(slack)),
             )
         };
-        for (name, tally) in NAMES.iter().zip(&self.subjects) {
+        for (name, tally) in self.named(&self.subjects) {
             let name = format!("{name} of subjects in 90 % intervals");
             out.push(inside(name, tally.share(1), tally.n));
         }
@@ -157,7 +163,7 @@ impl Coverage {
             format!("{:.1} % of {n}", percent(p)),
             &format!("> {:.1} %", percent(least)),
         ));
-        for (name, tally) in NAMES.iter().zip(&self.groups) {
+        for (name, tally) in self.named(&self.groups) {
             let either = tally.near.max(tally.inside[1]) / tally.n;
             let state = if either >= 0.5 {
                 State::Pass
@@ -175,9 +181,9 @@ impl Coverage {
     /// Shares, bias, root mean square error and correlation of every parameter, of logarithms or
     /// probits.
     pub fn json(&self) -> Value {
-        let table = |tallies: &[Tally; 11]| -> Value {
-            let rows = NAMES.iter().zip(tallies);
-            rows.map(|(name, t)| ((*name).to_string(), t.json()))
+        let table = |tallies: &[Tally]| -> Value {
+            let rows = self.named(tallies);
+            rows.map(|(name, t)| (name.to_string(), t.json()))
                 .collect::<serde_json::Map<_, _>>()
                 .into()
         };
@@ -189,6 +195,7 @@ impl Coverage {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::simulate::ndtri;
     use fitzroy::rng::{Purpose, Rng};
 
     /// Estimates that err by as much as they say, and by twice as much. Bound: 4 standard errors of

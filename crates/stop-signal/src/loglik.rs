@@ -36,7 +36,7 @@ pub fn outcome_name(row: &Row) -> &'static str {
 /// # Errors
 /// A row that the model is not about: a stop trial or an omission for the Wald baseline.
 pub fn log_likelihood(spec: &Spec, rows: &[Row], params: &[f64]) -> Result<LogLikelihood> {
-    if spec.kind != Kind::Rdex
+    if !spec.kind.stops()
         && let Some(row) = rows.iter().find(|r| r.is_stop() || r.outcome() == 0)
     {
         let message = format!(
@@ -81,15 +81,10 @@ fn free(spec: &Spec) -> String {
     for name in spec.names() {
         let _ = writeln!(out, "{name}[trials] ~ Flat()");
     }
-    let given: Vec<String> = spec.names().iter().map(|n| format!("{n}={n}")).collect();
     out += &match spec.kind {
-        Kind::Rdex => format!(
-            "data outcome[trials], rt[trials], ssd[trials]\n\
-             outcome[trials] ~ StopSignal(rt, ssd, {}, stop_lb={}, deadline={}, nodes={})\n",
-            given.join(", "),
-            spec.stop_lb,
-            spec.deadline,
-            spec.nodes
+        Kind::Rdex | Kind::ExGaussian | Kind::ExGaussianSingle => format!(
+            "data outcome[trials], rt[trials], ssd[trials]\n{}\n",
+            spec.likelihood(str::to_owned)
         ),
         Kind::WaldRace => "data outcome[trials], rt[trials]\n\
                            outcome[trials] ~ WaldRace(rt, t0, B, v_true, v_false)\n"

@@ -1,22 +1,13 @@
 //! The hierarchical models as text of the language, and the data they are bound to.
 
 use crate::data::{Row, Study};
-use crate::params::{N_POSITIVE, NAMES};
-use crate::priors::{DEFAULT, Prior};
+use crate::params::Parameter;
+use crate::priors::{Prior, defaults};
 use fitzroy::data::{Array, Dataset};
 use fitzroy::{Error, ErrorKind, Named, Result};
 use std::fmt::Write;
 
-/// Which model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The whole stop-signal model.
-    Rdex,
-    /// Go responses alone: two racing Wald accumulators.
-    WaldRace,
-    /// Go responses alone: one Wald time, its rate by correctness.
-    WaldSingle,
-}
+pub use crate::params::Kind;
 
 /// Whether subjects come from one population.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +37,15 @@ pub struct Spec {
     pub kind: Kind,
     /// The hierarchy.
     pub pooling: Pooling,
-    /// Priors of the eleven parameters.
-    pub priors: [Prior; 11],
+    /// Priors of the parameters, in the order of [`Kind::parameters`].
+    pub priors: Vec<Prior>,
     /// Lower end of the stop time, seconds; −∞ for none.
     pub stop_lb: f64,
+    /// Lower end of the go times of an ex-Gaussian race, seconds.
+    pub go_lb: f64,
     /// Responses are not counted after this, seconds; ∞ for none.
     pub deadline: f64,
-    /// Nodes on each half of the integral.
+    /// Nodes on each part of the integral.
     pub nodes: usize,
     /// Parameters whose coordinates are centred, whatever the data say.
     pub centred: Vec<String>,
@@ -64,11 +57,19 @@ pub struct Spec {
 
 impl Default for Spec {
     fn default() -> Self {
+        Spec::new(Kind::Rdex)
+    }
+}
+
+impl Spec {
+    /// A model with its own priors.
+    pub fn new(kind: Kind) -> Self {
         Spec {
-            kind: Kind::Rdex,
+            kind,
             pooling: Pooling::Partial,
-            priors: DEFAULT,
+            priors: defaults(kind),
             stop_lb: 0.05,
+            go_lb: 0.05,
             deadline: f64::INFINITY,
             nodes: 24,
             centred: Vec::new(),
@@ -76,25 +77,22 @@ impl Default for Spec {
             slopes: Vec::new(),
         }
     }
-}
 
-/// Names of the parameters of the Wald baseline.
-pub const WALD_NAMES: [&str; 4] = ["B", "t0", "v_true", "v_false"];
-
-/// Parameters about which a subject says so little that non-centred coordinates are the better
-/// ones, and the data may allow a population in which all subjects are alike. Others are when asked.
-///
-/// Their sigma is |s| for s ~ Normal(0, h), which is HalfNormal(h), and the effect is s z: the
-/// density is smooth where s crosses 0, while log sigma has a long tail there in which chains stay.
-/// (s, z) and (−s, −z) are the same, so neither is recorded.
-const SIGNED: [&str; 5] = ["v_minus", "g", "stop_mu", "stop_sigma", "stop_tau"];
-
-impl Spec {
     /// Names of the parameters of a subject.
-    pub fn names(&self) -> &'static [&'static str] {
-        match self.kind {
-            Kind::Rdex => &NAMES,
-            _ => &WALD_NAMES,
+    pub fn names(&self) -> Vec<&'static str> {
+        self.kind.parameter_names()
+    }
+
+    /// Parameters of a subject of a model of stopping, with their priors.
+    pub(crate) fn priors(&self) -> impl Iterator<Item = (&'static Parameter, &Prior)> {
+        self.kind.parameters().iter().zip(&self.priors)
+    }
+
+    /// What happened, as the model sees it: 0 none, 1 the right response or any, 2 the wrong one.
+    pub fn outcome(&self, row: &Row) -> u8 {
+        match self.kind.is_single() {
+            true => row.outcome().min(1),
+            false => row.outcome(),
         }
     }
 
@@ -115,7 +113,7 @@ impl Spec {
     /// # Errors
     /// One is not, or is asked to be both.
     pub fn check(&self) -> Result<()> {
-        if !self.slopes.is_empty() && (self.kind != Kind::Rdex || self.pooling == Pooling::None) {
+        if !self.slopes.is_empty() && (!self.kind.stops() || self.pooling == Pooling::None) {
             let message = "slopes are on the parameters of a population, which there is with \
                            ⟨pooling partial⟩ and not in the Wald baseline";
             return Err(Error::new(ErrorKind::Usage, message));
@@ -136,15 +134,20 @@ impl Spec {
 
     /// The model.
     pub fn text(&self) -> String {
-        match self.kind {
-            Kind::Rdex => self.rdex(),
-            _ => self.wald(),
+        match self.kind.stops() {
+            true => self.of_stopping(),
+            false => self.wald(),
         }
     }
 
-    fn rdex(&self) -> String {
-        let mut out = String::from(
-            "# Stop-signal model: two racing Wald accumulators against an ex-Gaussian stop process\n\
+    fn of_stopping(&self) -> String {
+        let what = match self.kind {
+            Kind::Rdex => "two racing Wald accumulators against an ex-Gaussian stop process",
+            Kind::ExGaussian => "a race of ex-Gaussian times of both responses and of stopping",
+            _ => "a race of an ex-Gaussian time of responding and one of stopping",
+        };
+        let mut out = format!(
+            "# Stop-signal model: {what}\n\
              data outcome[trials], rt[trials], ssd[trials], who[trials] in subject\n",
         );
         let mut covariates: Vec<&String> = self.slopes.iter().map(|s| &s.1).collect();
@@ -154,31 +157,48 @@ impl Spec {
             let _ = writeln!(out, "data {name}[subject]");
         }
         out.push('\n');
-        for (k, name) in NAMES.iter().enumerate() {
-            let _ = match k < N_POSITIVE {
-                true => self.positive(&mut out, k, name),
-                false => self.probability(&mut out, k, name),
+        for (parameter, prior) in self.priors() {
+            let _ = match parameter.probability {
+                false => self.positive(&mut out, parameter, prior),
+                true => self.probability(&mut out, parameter, prior),
             };
         }
+        let sums = self.kind.derived().iter().map(|d| {
+            let sign = if d.sign > 0.0 { '+' } else { '-' };
+            (d, sign)
+        });
         if self.pooling == Pooling::Partial {
-            out += "mu_ssrt = mu_stop_mu + mu_stop_tau\n";
+            for (d, sign) in sums.clone().filter(|(d, _)| d.of_population) {
+                let _ = writeln!(out, "mu_{} = mu_{} {sign} mu_{}", d.name, d.left, d.right);
+            }
         }
-        out += "ssrt[subject] = stop_mu + stop_tau\neea[subject] = v_plus - v_minus\n\n";
-        let given: Vec<String> = NAMES.iter().map(|n| format!("{n}={n}[who]")).collect();
-        let _ = writeln!(
-            out,
-            "outcome[trials] ~ StopSignal(rt, ssd, {}, stop_lb={}, deadline={}, nodes={})",
+        for (d, sign) in sums {
+            let _ = writeln!(out, "{}[subject] = {} {sign} {}", d.name, d.left, d.right);
+        }
+        let _ = writeln!(out, "\n{}", self.likelihood(|name| format!("{name}[who]")));
+        out
+    }
+
+    /// The statement of a model of stopping about trials whose parameters `of` gives.
+    pub(crate) fn likelihood(&self, of: impl Fn(&str) -> String) -> String {
+        let given = self.names().into_iter().map(|n| format!("{n}={}", of(n)));
+        let given: Vec<String> = given.collect();
+        let (family, go_lb) = match self.kind {
+            Kind::Rdex => ("StopSignal", String::new()),
+            _ => ("StopSignalExGaussian", format!(", go_lb={}", self.go_lb)),
+        };
+        format!(
+            "outcome[trials] ~ {family}(rt, ssd, {}, stop_lb={}{go_lb}, deadline={}, nodes={})",
             given.join(", "),
             self.stop_lb,
             self.deadline,
             self.nodes
-        );
-        out
+        )
     }
 
-    /// What a subject's parameter is expected to be: `centre` and slopes, whose statements are added.
-    fn expected(&self, out: &mut String, k: usize, centre: &str) -> String {
-        let name = NAMES[k];
+    /// What a subject's parameter is expected to be: the centre and slopes, whose statements are added.
+    fn expected(&self, out: &mut String, p: &Parameter, h: f64) -> String {
+        let (name, centre) = (p.name, p.centre_name());
         let own: Vec<&String> = self
             .slopes
             .iter()
@@ -186,13 +206,13 @@ impl Spec {
             .map(|s| &s.1)
             .collect();
         if own.is_empty() {
-            return centre.into();
+            return centre;
         }
-        let mut sum = centre.to_owned();
+        let mut sum = centre;
         for covariate in own {
             // As large as subjects differ anyway.
             let slope = format!("slope_{name}_{covariate}");
-            let _ = writeln!(out, "{slope} ~ Normal(0, {})", self.priors[k].h);
+            let _ = writeln!(out, "{slope} ~ Normal(0, {h})");
             let _ = write!(sum, " + {slope} * {covariate}");
         }
         let _ = writeln!(out, "_expected_{name}[subject] = {sum}");
@@ -200,10 +220,14 @@ impl Spec {
     }
 
     /// log X ~ Normal(log mu_X, sigma_X).
-    fn positive(&self, out: &mut String, k: usize, name: &str) -> std::fmt::Result {
-        let Prior { m, s, h } = self.priors[k];
+    ///
+    /// Where subjects say little, sigma_X is |s| for s ~ Normal(0, h), which is HalfNormal(h), and the
+    /// effect is s z: the density is smooth where s crosses 0, while log sigma has a long tail there in
+    /// which chains stay. (s, z) and (−s, −z) are the same, so neither is recorded.
+    fn positive(&self, out: &mut String, p: &Parameter, prior: &Prior) -> std::fmt::Result {
+        let (name, Prior { m, s, h }) = (p.name, *prior);
         let at = self.coordinates(name);
-        let signed = SIGNED.contains(&name) || at == " @ noncentred";
+        let signed = p.weak || at == " @ noncentred";
         match self.pooling {
             Pooling::Partial if signed && at != " @ centred" => {
                 writeln!(out, "log_mu_{name} ~ Normal({:.15}, {s})", m.ln())?;
@@ -212,14 +236,14 @@ impl Spec {
                 writeln!(out, "mu_{name} = exp(log_mu_{name})")?;
                 writeln!(out, "sigma_{name} = abs(_signed_{name})")?;
                 let effect = format!("_signed_{name} * _z_{name}");
-                let mean = self.expected(out, k, &format!("log_mu_{name}"));
+                let mean = self.expected(out, p, h);
                 writeln!(out, "log_{name}[subject] = {mean} + {effect}")?;
             }
             Pooling::Partial => {
                 writeln!(out, "log_mu_{name} ~ Normal({:.15}, {s})", m.ln())?;
                 writeln!(out, "sigma_{name} ~ HalfNormal({h})")?;
                 writeln!(out, "mu_{name} = exp(log_mu_{name})")?;
-                let mean = self.expected(out, k, &format!("log_mu_{name}"));
+                let mean = self.expected(out, p, h);
                 writeln!(
                     out,
                     "log_{name}[subject] ~ Normal({mean}, sigma_{name}){at}"
@@ -238,15 +262,15 @@ impl Spec {
     }
 
     /// Φ⁻¹(p) ~ Normal(mu, sigma).
-    fn probability(&self, out: &mut String, k: usize, name: &str) -> std::fmt::Result {
-        let Prior { m, s, h } = self.priors[k];
+    fn probability(&self, out: &mut String, p: &Parameter, prior: &Prior) -> std::fmt::Result {
+        let (name, Prior { m, s, h }) = (p.name, *prior);
         let at = self.coordinates(name);
         match self.pooling {
             Pooling::Partial => {
                 writeln!(out, "mu_{name}_probit ~ Normal({m}, {s})")?;
                 writeln!(out, "sigma_{name}_probit ~ HalfNormal({h})")?;
                 writeln!(out, "mu_{name} = exp(log_ndtr(mu_{name}_probit))")?;
-                let mean = self.expected(out, k, &format!("mu_{name}_probit"));
+                let mean = self.expected(out, p, h);
                 writeln!(
                     out,
                     "probit_{name}[subject] ~ Normal({mean}, sigma_{name}_probit){at}"
@@ -297,7 +321,7 @@ impl Spec {
 
     /// The trials this model is about.
     fn takes(&self, row: &Row) -> bool {
-        self.kind == Kind::Rdex || !row.is_stop() && row.trial.response != 0
+        self.kind.stops() || !row.is_stop() && row.trial.response != 0
     }
 
     /// The arrays of the model.
@@ -312,9 +336,9 @@ impl Spec {
             Kind::WaldSingle => {
                 data.insert_real("right", &n, of(&|r| f64::from(u8::from(r.outcome() == 1))));
             }
-            _ => data.insert_real("outcome", &n, of(&|r| f64::from(r.outcome()))),
+            _ => data.insert_real("outcome", &n, of(&|r| f64::from(self.outcome(r)))),
         }
-        if self.kind == Kind::Rdex {
+        if self.kind.stops() {
             data.insert_real("ssd", &n, of(&|r| r.trial.ssd));
         }
         let names = rows

@@ -1,7 +1,8 @@
 //! Posterior predictive checks: statistics of the data beside those of replicated data.
 
 use crate::data::Study;
-use crate::params::{NAMES, Params};
+use crate::model::Spec;
+use crate::params::{Kind, Params};
 use crate::simulate::outcome;
 use fitzroy::diagnose::quantile;
 use fitzroy::draws::Trace;
@@ -104,7 +105,12 @@ struct Seen {
 ///
 /// # Errors
 /// The trace lacks a parameter or one of the subjects.
-pub fn draws_of(trace: &Trace, subjects: &[String], n: usize) -> Result<Vec<Vec<Params>>> {
+pub fn draws_of(
+    trace: &Trace,
+    kind: Kind,
+    subjects: &[String],
+    n: usize,
+) -> Result<Vec<Vec<Params>>> {
     let fail = |message: String| Err(Error::new(ErrorKind::Data, message));
     let Some(group) = trace.group("posterior") else {
         return fail("the trace holds no posterior".into());
@@ -123,7 +129,11 @@ pub fn draws_of(trace: &Trace, subjects: &[String], n: usize) -> Result<Vec<Vec<
         }
     }
     let mut all: Vec<Vec<Params>> = Vec::new();
-    for (k, name) in NAMES.iter().enumerate() {
+    let empty = Params {
+        kind,
+        values: vec![0.0; kind.parameters().len()],
+    };
+    for (k, name) in kind.parameter_names().into_iter().enumerate() {
         let Some(variable) = group.variable(name) else {
             return fail(format!(
                 "the trace holds no `{name}`: it is not of this model"
@@ -132,11 +142,11 @@ pub fn draws_of(trace: &Trace, subjects: &[String], n: usize) -> Result<Vec<Vec<
         let (chains, draws) = (variable.shape[0], variable.shape[1]);
         let total = chains * draws;
         let n = n.min(total);
-        all.resize(n, vec![Params([0.0; 11]); subjects.len()]);
+        all.resize(n, vec![empty.clone(); subjects.len()]);
         for (s, &at) in place.iter().enumerate() {
             let pooled = variable.element(at).concat();
             for (d, row) in all.iter_mut().enumerate() {
-                row[s].0[k] = pooled[d * total / n];
+                row[s].values[k] = pooled[d * total / n];
             }
         }
     }
@@ -144,19 +154,13 @@ pub fn draws_of(trace: &Trace, subjects: &[String], n: usize) -> Result<Vec<Vec<
 }
 
 /// Compares the data with replicates at `draws`; every trial keeps its delay.
-pub fn compare(
-    study: &Study,
-    draws: &[Vec<Params>],
-    stop_lb: f64,
-    deadline: f64,
-    seed: u64,
-) -> Vec<Compared> {
+pub fn compare(study: &Study, draws: &[Vec<Params>], spec: &Spec, seed: u64) -> Vec<Compared> {
     let seen: Vec<Seen> = study
         .rows
         .iter()
         .map(|r| Seen {
             subject: r.subject,
-            outcome: r.outcome(),
+            outcome: spec.outcome(r),
             rt: r.trial.rt,
             ssd: r.trial.ssd,
         })
@@ -173,12 +177,13 @@ pub fn compare(
             replicated: Vec::new(),
         })
         .collect();
+    let ends = [spec.stop_lb, spec.go_lb];
     let mut copy = seen.clone();
     for (d, params) in draws.iter().enumerate() {
         let mut rng = Rng::new(seed, 1, d as u32, 0, Purpose::Predictive);
         for (new, old) in copy.iter_mut().zip(&seen) {
             let p = &params[old.subject];
-            (new.outcome, new.rt) = outcome(p, old.ssd, stop_lb, deadline, &mut rng);
+            (new.outcome, new.rt) = outcome(p, old.ssd, ends, spec.deadline, &mut rng);
         }
         for (c, x) in found.iter_mut().zip(statistics(&copy, &asked, n)) {
             c.replicated.push(x);

@@ -1,7 +1,7 @@
 //! Simulated subjects: parameters from a population, trials by racing.
 
 use crate::config::{Config, Task};
-use crate::params::{N_POSITIVE, NAMES, Params};
+use crate::params::{Kind, Parameter, Params};
 use fitzroy::rng::{Purpose, Rng};
 use serde_json::{Value, json};
 
@@ -44,16 +44,24 @@ pub fn simulate(config: &Config, n: usize, seed: u64) -> Simulated {
 
 /// X = median · e^(spread · z); probabilities likewise in probits.
 fn person(config: &Config, rng: &mut Rng) -> Params {
-    let mut out = [0.0; 11];
-    for (k, x) in out.iter_mut().enumerate() {
-        let (m, s) = (config.population[k], config.spread[k]);
+    let medians = config.population.iter().zip(&config.spread);
+    let one = |(p, (m, s)): (&Parameter, (&f64, &f64))| {
         let shift = s * rng.normal();
-        *x = match k < N_POSITIVE {
-            true => m * libm::exp(shift),
-            false => ndtr(ndtri(m) + shift),
-        };
+        match p.probability {
+            true => ndtr(ndtri(*m) + shift),
+            false => m * libm::exp(shift),
+        }
+    };
+    Params {
+        kind: config.kind,
+        values: config
+            .kind
+            .parameters()
+            .iter()
+            .zip(medians)
+            .map(one)
+            .collect(),
     }
-    Params(out)
 }
 
 pub(crate) use fitzroy_graph::special::{ndtr, ndtri};
@@ -69,7 +77,13 @@ fn session(p: &Params, task: &Task, rng: &mut Rng) -> Vec<Trial> {
     let trial = |is_stop: bool| {
         let delay = if is_stop { ssd } else { f64::INFINITY };
         let stimulus = u8::from(rng.coin());
-        let (choice, rt) = outcome(p, delay, task.stop_lb, task.response_window, rng);
+        let (choice, rt) = outcome(
+            p,
+            delay,
+            [task.stop_lb, task.go_lb],
+            task.response_window,
+            rng,
+        );
         if is_stop {
             let way = if choice == 0 {
                 task.ssd_step
@@ -93,26 +107,53 @@ fn session(p: &Params, task: &Task, rng: &mut Rng) -> Vec<Trial> {
     stop.into_iter().map(trial).collect()
 }
 
-/// One trial at a delay (∞: go): 0 none, 1 match, 2 mismatch, and the response time.
-pub fn outcome(p: &Params, ssd: f64, stop_lb: f64, window: f64, rng: &mut Rng) -> (u8, f64) {
-    let [b, t0, v_plus, v_minus, v0, g, mu, sigma, tau, pgf, ptf] = p.0;
+/// One trial at a delay (∞: go): 0 none, 1 match, 2 mismatch, and the response time. `ends` are the
+/// lower ends of stop times and of ex-Gaussian go times.
+pub fn outcome(p: &Params, ssd: f64, ends: [f64; 2], window: f64, rng: &mut Rng) -> (u8, f64) {
+    let [pgf, ptf] = ["pgf", "ptf"].map(|name| p.get(name));
     // All numbers are drawn on every trial, so that one change moves no later trial's numbers.
     let (fails, misses) = (rng.uniform() < pgf, rng.uniform() < ptf);
-    let reach = g * ssd;
-    let rate = |v: f64| match ssd.is_finite() {
-        true => v0 + (v - v0).max(-reach).min(reach),
-        false => v,
+    let [stop_lb, go_lb] = ends;
+    let [plus, minus] = match p.kind {
+        Kind::Rdex => raced(p, ssd, rng),
+        _ => ex_gaussian_times(p, go_lb, rng),
     };
-    let (plus, minus) = (wald(b, rate(v_plus), rng), wald(b, rate(v_minus), rng));
-    let rt = t0 + plus.min(minus);
+    let rt = plus.min(minus);
     let stop = match ssd.is_finite() && !misses {
-        true => ssd + stop_time(mu, sigma, tau, stop_lb, rng),
+        true => ssd + ex_gaussian(times(p, "stop"), stop_lb, rng),
         false => f64::INFINITY,
     };
     match fails || stop <= rt || rt > window {
         true => (0, f64::NAN),
         false => (1 + u8::from(minus < plus), rt),
     }
+}
+
+/// Times of right and wrong response by accumulators whose rates depend on the delay.
+fn raced(p: &Params, ssd: f64, rng: &mut Rng) -> [f64; 2] {
+    let names = ["B", "t0", "v_plus", "v_minus", "v0", "g"];
+    let [b, t0, v_plus, v_minus, v0, g] = names.map(|name| p.get(name));
+    let reach = g * ssd;
+    let rate = |v: f64| match ssd.is_finite() {
+        true => v0 + (v - v0).max(-reach).min(reach),
+        false => v,
+    };
+    [v_plus, v_minus].map(|v| t0 + wald(b, rate(v), rng))
+}
+
+/// Times of right and wrong response, the latter ∞ where there is one go time.
+fn ex_gaussian_times(p: &Params, lower: f64, rng: &mut Rng) -> [f64; 2] {
+    let plus = ex_gaussian(times(p, "go"), lower, rng);
+    let minus = match p.kind.is_single() {
+        true => f64::INFINITY,
+        false => ex_gaussian(times(p, "error"), lower, rng),
+    };
+    [plus, minus]
+}
+
+/// μ, σ and τ of a process.
+fn times(p: &Params, of: &str) -> [f64; 3] {
+    ["mu", "sigma", "tau"].map(|what| p.get(&format!("{of}_{what}")))
 }
 
 /// A Wald time of mean b/v and shape b² (Michael, Schucany and Haas, American Statistician 30
@@ -128,7 +169,7 @@ fn wald(b: f64, v: f64, rng: &mut Rng) -> f64 {
     }
 }
 
-fn stop_time(mu: f64, sigma: f64, tau: f64, lower: f64, rng: &mut Rng) -> f64 {
+fn ex_gaussian([mu, sigma, tau]: [f64; 3], lower: f64, rng: &mut Rng) -> f64 {
     for _ in 0..100_000 {
         let x = mu + sigma * rng.normal() + tau * rng.exponential();
         if x > lower {
@@ -171,32 +212,22 @@ impl Simulated {
 
     /// The true parameters, of every subject and of the population.
     pub fn truth(&self, config: &Config, seed: u64) -> Value {
-        let of = |k: usize| -> Vec<f64> { self.params.iter().map(|p| p.0[k]).collect() };
         let mut params = serde_json::Map::new();
         let mut population = serde_json::Map::new();
-        for (k, name) in NAMES.iter().enumerate() {
-            params.insert((*name).into(), json!(of(k)));
-            let (mu, sigma, m) = match k < N_POSITIVE {
-                true => (
-                    format!("mu_{name}"),
-                    format!("sigma_{name}"),
-                    config.population[k],
-                ),
-                false => {
-                    let name = format!("{name}_probit");
-                    (
-                        format!("mu_{name}"),
-                        format!("sigma_{name}"),
-                        ndtri(config.population[k]),
-                    )
-                }
+        for (k, p) in config.kind.parameters().iter().enumerate() {
+            let of: Vec<f64> = self.params.iter().map(|s| s.values[k]).collect();
+            params.insert(p.name.into(), json!(of));
+            let m = config.population[k];
+            let (mu, m) = match p.probability {
+                true => (p.centre_name(), ndtri(m)),
+                false => (format!("mu_{}", p.name), m),
             };
             population.insert(mu, json!(m));
-            population.insert(sigma, json!(config.spread[k]));
+            population.insert(p.spread_name(), json!(config.spread[k]));
         }
         let ssrt: Vec<f64> = self.params.iter().map(Params::ssrt).collect();
         params.insert("ssrt".into(), json!(ssrt));
-        json!({"model": "rdex-abcd", "seed": seed, "subjects": self.names(), "params": params,
+        json!({"model": config.kind.name(), "seed": seed, "subjects": self.names(), "params": params,
                "population": population})
     }
 }

@@ -4,7 +4,8 @@
 
 use crate::data::Study;
 use crate::model::{Kind, Pooling, Spec};
-use crate::params::{N_POSITIVE, NAMES};
+use crate::params::Parameter;
+use crate::priors::Prior;
 use fitzroy::fit::sample::{MetricKind, PastTurn, Settings};
 use fitzroy::model::joint::Joint;
 use fitzroy::rng::{Purpose, Rng};
@@ -28,7 +29,7 @@ const EARLY_TREEDEPTH: u32 = 6;
 /// subjects' coordinates have turned; trajectories of twice the length move them more than twice as
 /// well (100 simulated subjects: 1.6 to 3 times the effective draws of the slowest six).
 pub fn suit(spec: &Spec, sampler: &mut Settings) {
-    let slow = spec.kind == Kind::Rdex && spec.pooling == Pooling::Partial;
+    let slow = spec.kind.stops() && spec.pooling == Pooling::Partial;
     if slow && sampler.past_turn == PastTurn::Auto {
         sampler.past_turn = PastTurn::On;
     }
@@ -63,8 +64,7 @@ pub fn points(
             for i in 0..p.len {
                 let shift = jitter();
                 if let Some(slot) = point.get_mut(p.offset + i) {
-                    let spread = spread_of(spec, p.name.as_str());
-                    *slot = coordinate(spec, &p.name, shortest.get(i).copied(), spread) + shift;
+                    *slot = coordinate(spec, &p.name, shortest.get(i).copied()) + shift;
                 }
             }
         }
@@ -75,38 +75,31 @@ pub fn points(
     (0..chains).map(one).collect()
 }
 
-/// The scale that HalfNormal(h) is started at.
-fn spread_of(spec: &Spec, name: &str) -> f64 {
-    let base = name
-        .trim_start_matches("sigma_")
-        .trim_start_matches("_signed_")
-        .trim_end_matches("_probit");
-    let at = NAMES.iter().position(|n| *n == base);
-    0.5 * at.map_or(0.3, |k| spec.priors[k].h)
-}
-
 /// The coordinate of the middle of a parameter's prior; 0 for standardised ones.
-fn coordinate(spec: &Spec, name: &str, shortest: Option<f64>, spread: f64) -> f64 {
-    if spec.kind != Kind::Rdex {
+fn coordinate(spec: &Spec, name: &str, shortest: Option<f64>) -> f64 {
+    if !spec.kind.stops() {
         return wald_coordinate(name, shortest);
     }
-    if name.starts_with("sigma_") {
-        return spread.ln();
+    let mut all = spec.priors();
+    all.find_map(|(p, prior)| middle(spec, p, prior, name))
+        .unwrap_or(0.0)
+}
+
+/// The coordinate called `name` at the middle of the prior of `p`, if it is about `p`.
+fn middle(spec: &Spec, p: &Parameter, prior: &Prior, name: &str) -> Option<f64> {
+    let x = p.name;
+    let centre = if p.probability { prior.m } else { prior.m.ln() };
+    let spread = 0.5 * prior.h;
+    let own = spec.pooling == Pooling::None || spec.centred.iter().any(|n| n == x);
+    if name == p.spread_name() {
+        Some(spread.ln())
+    } else if name == format!("_signed_{x}") {
+        Some(spread)
+    } else if name == p.centre_name() || name == p.scaled_name() && own {
+        Some(centre)
+    } else {
+        None
     }
-    if name.starts_with("_signed_") {
-        return spread;
-    }
-    for (k, x) in NAMES.iter().enumerate() {
-        let m = spec.priors[k].m;
-        let centre = if k < N_POSITIVE { m.ln() } else { m };
-        let subject = name == format!("log_{x}") || name == format!("probit_{x}");
-        let group = name == format!("log_mu_{x}") || name == format!("mu_{x}_probit");
-        let own = spec.pooling == Pooling::None || spec.centred.iter().any(|n| n == x);
-        if group || subject && own {
-            return centre;
-        }
-    }
-    0.0
 }
 
 fn wald_coordinate(name: &str, shortest: Option<f64>) -> f64 {
@@ -135,7 +128,9 @@ fn settle(spec: &Spec, joint: &Joint, shortest: &[f64], point: &mut [f64]) {
     let Some((at, len)) = place("log_t0") else {
         return;
     };
-    let centre = place("log_mu_t0").map_or(spec.priors[1].m.ln(), |(k, _)| point[k]);
+    let prior = spec.priors().find(|(p, _)| p.name == "t0");
+    let median = prior.map_or(0.0, |(_, prior)| prior.m.ln());
+    let centre = place("log_mu_t0").map_or(median, |(k, _)| point[k]);
     let scale = place("sigma_t0").map_or(1.0, |(k, _)| point[k].exp());
     let own = spec.pooling == Pooling::None || spec.centred.iter().any(|n| n == "t0");
     for (x, rt) in point[at..at + len].iter_mut().zip(shortest) {

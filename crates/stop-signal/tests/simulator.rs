@@ -12,7 +12,11 @@ use fitzroy_stop_signal::simulate::{Trial, outcome, simulate};
 const N: u32 = 40_000;
 
 fn typical() -> Params {
-    Params(Config::parse(DEFAULT).unwrap().population)
+    let config = Config::parse(DEFAULT).unwrap();
+    Params {
+        kind: config.kind,
+        values: config.population,
+    }
 }
 
 /// Share of responses, share of right ones among them, their mean time.
@@ -20,7 +24,7 @@ fn simulated(ssd: f64) -> [f64; 3] {
     let mut rng = Rng::new(5, 0, 0, 0, Purpose::Test);
     let (mut n, mut right, mut time) = (0.0, 0.0, 0.0);
     for _ in 0..N {
-        let (choice, rt) = outcome(&typical(), ssd, 0.05, f64::INFINITY, &mut rng);
+        let (choice, rt) = outcome(&typical(), ssd, [0.05; 2], f64::INFINITY, &mut rng);
         if choice > 0 {
             n += 1.0;
             right += f64::from(u8::from(choice == 1));
@@ -83,7 +87,7 @@ fn the_likelihood_of_no_response_agrees_too() {
             trial,
             row: 1,
         };
-        let found = log_likelihood(&Spec::default(), &[row], &typical().0).unwrap();
+        let found = log_likelihood(&Spec::default(), &[row], &typical().values).unwrap();
         let respond_found = 1.0 - found.values[0].exp();
         assert!(
             (respond_found - respond).abs() < 6e-5,

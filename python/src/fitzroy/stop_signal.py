@@ -1,4 +1,4 @@
-"""Stop-signal tasks: the RDEX-ABCD model and the Wald baseline, simulated and fitted."""
+"""Stop-signal tasks: RDEX-ABCD, the ex-Gaussian race and the Wald baseline, simulated and fitted."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from .traces import Diagnosis
 from .words import words
 
 __all__ = [
+    "ExGaussianModel",
     "RDEXABCDModel",
     "WaldStopSignalModel",
     "configure_pytensor_gpu",
@@ -147,6 +148,21 @@ class RDEXABCDModel(_StopSignalModel):
     KIND = "rdex-abcd"
 
 
+class ExGaussianModel(_StopSignalModel):
+    """A race of ex-Gaussian times: of the right and the wrong response, and of stopping. Of any
+    response, whichever it is, with `single`, as in BEESTS."""
+
+    KIND = "ex-gaussian"
+
+    def __init__(
+        self, use_hierarchical: bool = True, use_gpu: bool = True, *, single: bool = False
+    ) -> None:
+        """As the other models; with `single` right and wrong responses are one."""
+        super().__init__(use_hierarchical, use_gpu)
+        if single:
+            self.KIND = "ex-gaussian-single"
+
+
 class WaldStopSignalModel(_StopSignalModel):
     """The baseline: go responses alone, as a race of Wald times."""
 
@@ -157,16 +173,19 @@ def simulate_from_config(
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     n_subjects: int = 10,
     seed: int = 42,
+    *,
+    model: str = "rdex-abcd",
 ) -> tuple[Any, dict[str, Array]]:
     """Trials of simulated subjects, and their true parameters, one element for each subject.
 
     `config` is a file in TOML, JSON or YAML with the population and the task, or a dict of the
-    same; by default the population that comes along. A subject does not depend on how many there
+    same; by default the population that comes along for `model` ('rdex-abcd', 'ex-gaussian' or
+    'ex-gaussian-single'). A subject does not depend on how many there
     are. The trials are a pandas DataFrame, or a dict of arrays where pandas is not installed.
     """
     if n_subjects < 1:
         raise ValueError(f"n_subjects={n_subjects}: needs a whole number of at least 1")
-    table, truth = _fitzroy.simulated(_config(config), n_subjects, seed)
+    table, truth = _fitzroy.simulated(_config(config), model, n_subjects, seed)
     params = json.loads(truth)["params"]
     return _frame(table), {name: np.array(values) for name, values in params.items()}
 

@@ -15,7 +15,7 @@ use fitzroy::fit::sample::Init;
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::Settings;
 use fitzroy_stop_signal::data::Study;
-use fitzroy_stop_signal::model::Spec;
+use fitzroy_stop_signal::model::{Kind, Spec};
 use fitzroy_stop_signal::start;
 
 /// A study and the model that is fitted to it.
@@ -52,7 +52,7 @@ impl StudyFit<'_> {
         let mut spec = self.spec.clone();
         if self.as_written {
             // As written they are centred, but for those that were asked not to be.
-            let names = spec.names().iter().map(ToString::to_string);
+            let names = spec.names().into_iter().map(String::from);
             spec.centred = names.filter(|n| !spec.noncentred.contains(n)).collect();
         }
         let subjects = subjects(&session.subject);
@@ -143,26 +143,28 @@ fn subjects(joint: &Joint) -> Vec<String> {
     (0..labels.len()).map(|i| labels.text(i)).collect()
 }
 
-/// Rows of the summary that come first: the group's stopping, then the rest of the group's medians.
-const FIRST: [&str; 12] = [
+/// Rows of the summary that come first: the group's stopping.
+const FIRST: [&str; 6] = [
     "mu_ssrt",
     "mu_stop_mu",
     "mu_stop_sigma",
     "mu_stop_tau",
     "mu_ptf",
     "mu_pgf",
-    "mu_B",
-    "mu_t0",
-    "mu_v_plus",
-    "mu_v_minus",
-    "mu_v0",
-    "mu_g",
 ];
 
-/// Where a row of the summary stands: slopes follow the group's medians.
+/// Where a row of the summary stands: stopping, the rest of the group's medians, slopes.
 fn place(name: &str) -> usize {
-    let rest = FIRST.len() + usize::from(!name.starts_with("slope_"));
-    FIRST.iter().position(|f| *f == name).unwrap_or(rest)
+    let kinds = Kind::OF_STOPPING.into_iter();
+    let mut rest = kinds.flat_map(|kind| {
+        let derived = kind.derived().iter().map(|d| d.name);
+        derived.chain(kind.parameter_names())
+    });
+    let median = |x: &str| name.strip_prefix("mu_") == Some(x);
+    let first = FIRST.iter().position(|f| *f == name);
+    let found = first.or_else(|| Some(FIRST.len() + rest.position(median)?));
+    let last = usize::MAX - usize::from(name.starts_with("slope_"));
+    found.unwrap_or(last)
 }
 
 /// What a fit says of its draws. Coordinates in disguise are left out of tables, since their

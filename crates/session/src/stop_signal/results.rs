@@ -11,7 +11,7 @@ use fitzroy_report::report::{RunFacts, sampling_page};
 use fitzroy_report::source::Source;
 use fitzroy_stop_signal::data::Study;
 use fitzroy_stop_signal::figure::{self, Estimate};
-use fitzroy_stop_signal::model::{Kind, Spec};
+use fitzroy_stop_signal::model::Spec;
 use fitzroy_stop_signal::predictive;
 use serde_json::Value;
 
@@ -34,13 +34,10 @@ fn estimate(trace: &Trace, name: &str, element: usize) -> Option<[f64; 4]> {
 /// `subject,parameter,mean,sd,q05,q95`
 pub fn subjects_csv(trace: &Trace, spec: &Spec, subjects: &[String]) -> String {
     let mut out = String::from("subject,parameter,mean,sd,q05,q95\n");
-    let derived: &[&str] = if spec.kind == Kind::Rdex {
-        &["ssrt", "eea"]
-    } else {
-        &[]
-    };
+    let derived = spec.kind.derived().iter().map(|d| d.name);
+    let names: Vec<&str> = spec.names().into_iter().chain(derived).collect();
     for (i, subject) in subjects.iter().enumerate() {
-        for name in spec.names().iter().chain(derived) {
+        for name in &names {
             if let Some([mean, sd, low, high]) = estimate(trace, name, i) {
                 let subject = csv_field(subject);
                 out += &format!("{subject},{name},{mean},{sd},{low},{high}\n");
@@ -69,7 +66,7 @@ pub fn estimates(trace: &Trace, found: &Diagnosis, spec: &Spec) -> [Vec<Estimate
         Some((row.name.clone(), row.label(), column))
     };
     let group = |name: &str| name.starts_with("mu_") || name.starts_with("sigma_");
-    let of_subject = if spec.kind == Kind::Rdex { "ssrt" } else { "B" };
+    let of_subject = if spec.kind.stops() { "ssrt" } else { "B" };
     let pick = |f: &dyn Fn(&str) -> bool, most: usize| -> Vec<Estimate> {
         let rows = found.summary.rows.iter().filter(|r| f(&r.name));
         rows.take(most).filter_map(column).collect()
@@ -112,7 +109,7 @@ pub fn report(
     let mut page = sampling_page(&source, found, &facts)?;
     let style = Style::default();
     let mut own = Vec::new();
-    if spec.kind == Kind::Rdex {
+    if spec.kind.stops() {
         let scene = behaviour(trace, study, spec, seed, REPLICATES)?.1;
         write("behaviour.png", &png(&scene, Theme::Light, 1.5)?)?;
         let caption = "Dots are the data, bands what the fitted model gives in a repetition with \
@@ -151,8 +148,8 @@ pub fn behaviour(
     seed: u64,
     n: usize,
 ) -> Result<(Vec<predictive::Compared>, Scene)> {
-    let draws = predictive::draws_of(trace, &study.subjects, n)?;
-    let all = predictive::compare(study, &draws, spec.stop_lb, spec.deadline, seed);
+    let draws = predictive::draws_of(trace, spec.kind, &study.subjects, n)?;
+    let all = predictive::compare(study, &draws, spec, seed);
     let go = study
         .rows
         .iter()

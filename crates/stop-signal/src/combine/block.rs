@@ -1,7 +1,7 @@
 //! The fit of one block: what of its draws and of its model is needed.
 
 use super::Blocks;
-use crate::params::{N_POSITIVE, NAMES};
+use crate::params::{Kind, Parameter};
 use fitzroy::diagnose::{Chains, mean, rhat, sd};
 use fitzroy::draws::{Group, Trace, Variable};
 use fitzroy::{Error, ErrorKind, Result};
@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 pub struct Level {
     /// The parameter.
     pub name: &'static str,
+    /// Whether it is a probability.
+    pub probability: bool,
     /// What of a subject is normal: `log_B`.
     pub subject: String,
     /// Its mean in the population: `log_mu_B`.
@@ -24,31 +26,28 @@ pub struct Level {
     pub slopes: Vec<(String, String)>,
 }
 
-/// The levels of the stop-signal models, in the order of [`NAMES`].
-pub fn levels() -> Vec<Level> {
-    let one = |(k, name): (usize, &&'static str)| {
-        let [subject, centre, spread] = match k < N_POSITIVE {
-            true => [
-                format!("log_{name}"),
-                format!("log_mu_{name}"),
-                format!("sigma_{name}"),
-            ],
-            false => [
-                format!("probit_{name}"),
-                format!("mu_{name}_probit"),
-                format!("sigma_{name}_probit"),
-            ],
-        };
-        Level {
-            name,
-            subject,
-            expected: centre.clone(),
-            centre,
-            spread,
-            slopes: Vec::new(),
-        }
+/// The levels of a model, in the order of its parameters.
+pub fn levels(kind: Kind) -> Vec<Level> {
+    let one = |p: &Parameter| Level {
+        name: p.name,
+        probability: p.probability,
+        subject: p.scaled_name(),
+        expected: p.centre_name(),
+        centre: p.centre_name(),
+        spread: p.spread_name(),
+        slopes: Vec::new(),
     };
-    NAMES.iter().enumerate().map(one).collect()
+    kind.parameters().iter().map(one).collect()
+}
+
+/// The model of stopping of whose subjects a trace has all parameters, the one with the most.
+fn kind_of(posterior: &Group) -> Option<Kind> {
+    let has = |kind: &Kind| {
+        let mut all = kind.parameters().iter();
+        all.all(|p| posterior.variable(&p.scaled_name()).is_some())
+    };
+    let found = Kind::OF_STOPPING.into_iter().filter(has);
+    found.max_by_key(|kind| kind.parameters().len())
 }
 
 /// A block of subjects as its fit left it.
@@ -56,7 +55,9 @@ pub fn levels() -> Vec<Level> {
 pub struct Block {
     /// Its folder.
     pub name: String,
-    /// Its model.
+    /// Which model.
+    pub kind: Kind,
+    /// Its text.
     pub model: String,
     /// Names of its subjects.
     pub subjects: Vec<String>,
@@ -100,7 +101,14 @@ impl Block {
                 Error::new(ErrorKind::Data, message)
             })
         };
-        let levels = levels();
+        let Some(kind) = kind_of(posterior) else {
+            return refused(format!(
+                "{name}: the fit does not record what its subjects' parameters are on the scale on which \
+                 they are normal; blocks are fits of a stop-signal model with ⟨pooling partial⟩, and no \
+                 Wald baselines"
+            ));
+        };
+        let levels = levels(kind);
         let first = find(&levels[0].subject)?;
         let n_draws = first.shape[0] * first.shape[1];
         let points = points(n_draws, n_points);
@@ -116,6 +124,7 @@ impl Block {
         let (moments, worst_r_hat) = examined(posterior);
         let mut block = Block {
             name: name.into(),
+            kind,
             model: model.into(),
             subjects,
             values,
@@ -133,7 +142,7 @@ impl Block {
 
     fn read_covariates(&mut self, trace: &Trace, points: &[usize]) -> Result<()> {
         let posterior = trace.group("posterior");
-        for (slope, covariate) in slopes_of(&self.model) {
+        for (slope, covariate) in slopes_of(self.kind, &self.model) {
             let drawn = posterior.and_then(|g| g.variable(&slope));
             let given = trace
                 .group("constant_data")
@@ -188,13 +197,14 @@ impl Block {
 }
 
 /// Slopes of a model's text and the covariates that they stand at: `slope_X_COVARIATE`.
-fn slopes_of(model: &str) -> Vec<(String, String)> {
+fn slopes_of(kind: Kind, model: &str) -> Vec<(String, String)> {
+    let names_of = kind.parameter_names();
     let lines = model.lines().filter_map(|line| line.split_once(" ~ "));
     let names = lines
         .map(|(name, _)| name)
         .filter(|n| n.starts_with("slope_"));
     let of = |slope: &str| {
-        let mut at = NAMES
+        let mut at = names_of
             .iter()
             .filter_map(|x| slope.strip_prefix(&format!("slope_{x}_")));
         let covariate = at.find(|c| c.starts_with("x_"))?;
@@ -282,8 +292,8 @@ pub fn join(blocks: Vec<Block>) -> Result<Blocks> {
         }
     }
     let n_points = blocks.iter().map(|b| b.n_points).min().unwrap_or(0);
-    let mut levels = levels();
-    let slopes = slopes_of(&first.model);
+    let mut levels = levels(first.kind);
+    let slopes = slopes_of(first.kind, &first.model);
     for level in &mut levels {
         let own = format!("slope_{}_", level.name);
         let mine = slopes.iter().filter(|(s, c)| *s == format!("{own}{c}"));

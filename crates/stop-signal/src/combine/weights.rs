@@ -237,7 +237,7 @@ impl<'a> Children<'a> {
     fn parameter(&self, i: usize, level: usize) -> Vec<f64> {
         let Child { block, at } = self.children[i];
         let n = self.blocks.n_points;
-        let probit = self.blocks.levels[level].subject.starts_with("probit_");
+        let probit = self.blocks.levels[level].probability;
         let own = |x: &f64| match probit {
             true => 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2),
             false => libm::exp(*x),
@@ -274,10 +274,6 @@ pub fn children_csv(children: &Children<'_>, populations: &[Population]) -> Stri
     let mut out = String::from("subject,parameter,mean,sd,q05,q95\n");
     let levels = &children.blocks.levels;
     let at = |name: &str| levels.iter().position(|l| l.name == name);
-    let derived = [
-        ("ssrt", "stop_mu", 1.0, "stop_tau"),
-        ("eea", "v_plus", -1.0, "v_minus"),
-    ];
     for i in 0..children.len() {
         let weights = children.mean_weights(i, populations);
         let all: Vec<Vec<f64>> = (0..levels.len())
@@ -291,10 +287,10 @@ pub fn children_csv(children: &Children<'_>, populations: &[Population]) -> Stri
         for (level, values) in levels.iter().zip(&all) {
             row(level.name, values);
         }
-        for (name, a, sign, b) in derived {
-            if let (Some(a), Some(b)) = (at(a), at(b)) {
-                let values = all[a].iter().zip(&all[b]).map(|(x, y)| x + sign * y);
-                row(name, &values.collect::<Vec<_>>());
+        for d in children.blocks.blocks[0].kind.derived() {
+            if let (Some(a), Some(b)) = (at(d.left), at(d.right)) {
+                let values = all[a].iter().zip(&all[b]).map(|(x, y)| x + d.sign * y);
+                row(d.name, &values.collect::<Vec<_>>());
             }
         }
     }

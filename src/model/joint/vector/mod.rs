@@ -88,7 +88,7 @@ pub(super) fn likelihood<'g>(
         Structured::ZeroSumNormal => normal::zero_sum_observed(b, &site, y, observed),
         Structured::GaussianRandomWalk => series::walk_observed(b, &site, y, observed),
         Structured::Ar => series::autoregressive_observed(b, &site, y, observed),
-        Structured::StopSignal | Structured::WaldRace => {
+        Structured::StopSignal | Structured::StopSignalExGaussian | Structured::WaldRace => {
             stop_signal::observed(b, &site, observed, form)
         }
         Structured::LkjCholeskyCov | Structured::LkjCorr => {
@@ -126,7 +126,7 @@ pub(super) fn prediction(b: &mut Build<'_, '_>, s: &Sampled, dims: &[DimId]) -> 
         Structured::LkjCorr => lkj::correlation_draw(b, &site),
         Structured::GaussianRandomWalk => series::walk_draw(b, &site, false),
         Structured::Ar => series::autoregressive_draw(b, &site, false),
-        Structured::StopSignal | Structured::WaldRace => {
+        Structured::StopSignal | Structured::StopSignalExGaussian | Structured::WaldRace => {
             let message = format!(
                 "`{}` is for observed trials; `fitzroy stop-signal` simulates them",
                 form.name()

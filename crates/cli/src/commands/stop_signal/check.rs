@@ -74,7 +74,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     if let Some(path) = &args.truth {
         let truth: Value = serde_json::from_str(&text(path)?)
             .map_err(|e| Error::new(ErrorKind::Data, format!("{}: {e}", path.display())))?;
-        checks.extend(check::recovery(&trace, &truth).map_err(|e| e.context(path.display()))?);
+        checks.extend(
+            check::recovery(&trace, spec.kind, &truth).map_err(|e| e.context(path.display()))?,
+        );
     }
     let (compared, scene) = behaviour(&trace, &study, &spec, args.common.seed, args.replicates)?;
     checks.extend(check::predictive(&compared));

@@ -1,6 +1,6 @@
 //! `fitzroy stop-signal coverage`.
 
-use super::shared::text;
+use super::shared::{of_stopping, text};
 use crate::args::{Common, Output};
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
@@ -13,10 +13,10 @@ use fitzroy::run::{self, Caller, Settings};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::clock::Clock;
 use fitzroy_stop_signal::check::{self, State};
-use fitzroy_stop_signal::config::{Config, DEFAULT};
+use fitzroy_stop_signal::config::{Config, default_of};
 use fitzroy_stop_signal::coverage::Coverage;
 use fitzroy_stop_signal::data::{self, Options};
-use fitzroy_stop_signal::model::Spec;
+use fitzroy_stop_signal::model::{Kind, Spec};
 use fitzroy_stop_signal::simulate::simulate;
 use fitzroy_stop_signal::{priors, start};
 use serde_json::json;
@@ -34,6 +34,9 @@ pub(crate) struct CoverageArgs {
     /// Population and task, as TOML or JSON [default: that of `simulate`]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The model, where no --config says it
+    #[arg(long, value_name = "MODEL", value_parser = of_stopping(), conflicts_with = "config")]
+    model: Option<Kind>,
     /// Priors, TOML or JSON: a table per parameter with m, s and h
     #[arg(long, value_name = "FILE")]
     priors: Option<PathBuf>,
@@ -67,21 +70,18 @@ pub(crate) fn run(args: &CoverageArgs) -> Result<Outcome> {
     }
     let config = match &args.config {
         Some(path) => Config::parse(&text(path)?).map_err(|e| e.context(path.display()))?,
-        None => Config::parse(DEFAULT)?,
+        None => Config::parse(default_of(args.model.unwrap_or(Kind::Rdex)))?,
     };
-    let mut spec = Spec {
-        stop_lb: config.task.stop_lb,
-        deadline: config.task.response_window,
-        ..Spec::default()
-    };
+    let mut spec = config.spec();
     if let Some(path) = &args.priors {
-        spec.priors = priors::read(&text(path)?).map_err(|e| e.context(path.display()))?;
+        spec.priors =
+            priors::read(spec.kind, &text(path)?).map_err(|e| e.context(path.display()))?;
     }
     let name = "stop-signal-coverage";
     let mut folder = args.output.open(name, &args.common.face(30.0))?;
     let stop = interrupt::catch()?;
     let clock = Clock::start();
-    let mut found = Coverage::default();
+    let mut found = Coverage::new(config.kind);
     for repeat in 0..args.repeats as u64 {
         let seed = args.common.seed + repeat;
         one(

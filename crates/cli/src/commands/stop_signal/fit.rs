@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:\n  \
     fitzroy stop-signal fit sim/data.csv --out fit\n  \
     fitzroy stop-signal fit study.csv --unit ms --priors priors.toml --draws 2000\n  \
+    fitzroy stop-signal fit study.csv --model ex-gaussian --out race\n  \
     fitzroy stop-signal fit study.csv --only s017 --pooling none --out s017\n  \
     fitzroy stop-signal fit study.csv --device cuda:0,1\n  \
     fitzroy stop-signal fit sst.csv --profile abcd --min-accuracy 0.6 --max-omissions 0.25\n  \
@@ -106,7 +107,8 @@ impl FitArgs {
         spec.centred.clone_from(&self.centred);
         spec.noncentred.clone_from(&self.noncentred);
         if let Some(path) = &self.priors {
-            spec.priors = priors::read(&text(path)?).map_err(|e| e.context(path.display()))?;
+            spec.priors =
+                priors::read(spec.kind, &text(path)?).map_err(|e| e.context(path.display()))?;
         }
         if let Some(found) = self.covariates()? {
             spec.slopes = found.slopes;
@@ -117,7 +119,7 @@ impl FitArgs {
 
     /// The columns that the population depends on, if it does.
     fn covariates(&self) -> Result<Option<Covariates>> {
-        let asked = Asked::new(&self.slope)?;
+        let asked = Asked::new(self.likelihood.kind(), &self.slope)?;
         let path = self.subjects.as_ref().filter(|_| !asked.is_empty());
         path.map(|path| asked.read(path, &self.reading.tables()))
             .transpose()

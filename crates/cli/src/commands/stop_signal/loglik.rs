@@ -7,7 +7,7 @@ use clap::Args;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_stop_signal::data::{self, Options};
 use fitzroy_stop_signal::loglik::{log_likelihood, outcome_name};
-use fitzroy_stop_signal::model::{Kind, Spec};
+use fitzroy_stop_signal::model::Spec;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Example:\n  fitzroy stop-signal loglik --params params.json --data child.csv --grad\n\n\
     params.json holds the parameters of one subject: {\"B\":1.25,\"t0\":0.15,...,\"ptf\":0.06}, and\n\
-    may hold \"stop_lb\" and \"deadline\" (a number, or null for none). Prints one JSON document."
+    may hold \"stop_lb\", \"deadline\" and \"go_lb\" (a number, or null for none). Prints one JSON document."
 )]
 pub(crate) struct LoglikArgs {
     /// Parameters of one subject, JSON
@@ -58,20 +58,31 @@ pub(crate) fn run(args: &LoglikArgs) -> Result<Outcome> {
     let outcomes: Vec<&str> = study.rows.iter().map(outcome_name).collect();
     let end = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
     let mut document = json!({
-        "model": if spec.kind == Kind::Rdex { "rdex-abcd" } else { "wald" },
+        "model": spec.kind.name(),
         "stop_lb": end(spec.stop_lb), "deadline": end(spec.deadline), "nodes": 2 * spec.nodes,
         "n": study.rows.len(), "outcome": outcomes, "loglik": numbers(&found.values),
         "total": json::number(found.values.iter().sum()),
     });
+    if ends(&spec).contains(&"go_lb") {
+        document["go_lb"] = end(spec.go_lb);
+    }
     if args.grad {
-        let names = spec.names().iter().zip(&found.slopes);
+        let names = spec.names().into_iter().zip(&found.slopes);
         let slopes: Map<String, Value> = names
-            .map(|(name, s)| ((*name).to_string(), numbers(s)))
+            .map(|(name, s)| (name.to_string(), numbers(s)))
             .collect();
         document["grad"] = Value::Object(slopes);
     }
     json::print(&document);
     Ok(Outcome::Done)
+}
+
+/// Ends of times that a model has.
+fn ends(spec: &Spec) -> &'static [&'static str] {
+    match spec.kind.is_ex_gaussian() {
+        true => &["stop_lb", "deadline", "go_lb"],
+        false => &["stop_lb", "deadline"],
+    }
 }
 
 /// Parameters in the order of the model; the ends of stop and response time go into `spec`.
@@ -88,8 +99,9 @@ fn params(args: &LoglikArgs, spec: &mut Spec) -> Result<Vec<f64>> {
         return Err(wrong("needs an object of names and numbers".into()));
     };
     let names = spec.names();
+    let ends = ends(spec);
     for key in all.keys() {
-        if !names.contains(&key.as_str()) && !["stop_lb", "deadline"].contains(&key.as_str()) {
+        if !names.contains(&key.as_str()) && !ends.contains(&key.as_str()) {
             let known = names.join(", ");
             return Err(wrong(format!("`{key}` is no parameter; there are {known}")));
         }
@@ -109,6 +121,7 @@ fn params(args: &LoglikArgs, spec: &mut Spec) -> Result<Vec<f64>> {
     };
     end("stop_lb", &mut spec.stop_lb, f64::NEG_INFINITY)?;
     end("deadline", &mut spec.deadline, f64::INFINITY)?;
+    end("go_lb", &mut spec.go_lb, 0.0)?;
     let missing: Vec<&str> = names
         .iter()
         .copied()

@@ -1,23 +1,16 @@
 //! What the subcommands share: how trials are read, and which task they come from.
 
+use crate::named::named;
 use crate::tables::TableFlags;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fitzroy::data::TableOptions;
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, ErrorKind, Named, Result};
 use fitzroy_stop_signal::data::Options;
 use fitzroy_stop_signal::exclude::Rules;
 use fitzroy_stop_signal::layout::{Doubtful, Layout};
 use fitzroy_stop_signal::model::{Kind, Spec};
 use std::path::Path;
-
-/// Which model.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(super) enum ModelName {
-    /// Two racing accumulators against a stop process
-    RdexAbcd,
-    /// Go responses alone
-    Wald,
-}
 
 /// Densities of the Wald baseline.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -102,18 +95,21 @@ enum SsdOnGo {
 #[derive(Args)]
 pub(super) struct Likelihood {
     /// The model
-    #[arg(long, value_enum, value_name = "MODEL", default_value = "rdex-abcd")]
-    pub(super) model: ModelName,
+    #[arg(long, value_name = "MODEL", default_value = "rdex-abcd", value_parser = named::<Kind>())]
+    model: Kind,
     /// Density of the Wald baseline
     #[arg(long, value_enum, value_name = "KIND", default_value = "race")]
     wald_density: WaldDensity,
     /// Lower end of the stop time in seconds, or none
     #[arg(long, value_name = "S|none", default_value = "0.05")]
     stop_lb: String,
+    /// Lower end of the go times of an ex-Gaussian race in seconds [default: 0.05]
+    #[arg(long, value_name = "S")]
+    go_lb: Option<f64>,
     /// Responses later than this many seconds count as none, in the data and in the likelihood; or none
     #[arg(long, value_name = "S|none", default_value = "none")]
     deadline: String,
-    /// Nodes on each half of the integral over the stop time
+    /// Nodes on each part of the integral over the stop time
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u8).range(16..=32))]
     quad: u8,
 }
@@ -158,7 +154,7 @@ impl Reading {
             deadline: spec.deadline,
             any_order: self.any_order,
             only: self.only.clone(),
-            stops: spec.kind == Kind::Rdex,
+            stops: spec.kind.stops(),
             fits: true,
             layout: self.layout()?,
             tables: self.tables.options(),
@@ -222,9 +218,8 @@ impl Reading {
 impl Likelihood {
     pub(super) fn kind(&self) -> Kind {
         match (self.model, self.wald_density) {
-            (ModelName::RdexAbcd, _) => Kind::Rdex,
-            (_, WaldDensity::Race) => Kind::WaldRace,
-            (_, WaldDensity::Single) => Kind::WaldSingle,
+            (Kind::WaldRace, WaldDensity::Single) => Kind::WaldSingle,
+            (kind, _) => kind,
         }
     }
 
@@ -234,21 +229,38 @@ impl Likelihood {
             self.kind(),
             seconds("--deadline", &self.deadline, f64::INFINITY)?,
         );
-        if kind != Kind::Rdex && deadline.is_finite() {
+        if !kind.stops() && deadline.is_finite() {
             return usage(
                 "--deadline has no meaning for --model wald, which is about responses alone; leave out \
                  late ones with --rt-range"
                     .into(),
             );
         }
-        Ok(Spec {
-            kind,
-            stop_lb: seconds("--stop-lb", &self.stop_lb, f64::NEG_INFINITY)?,
-            deadline,
-            nodes: usize::from(self.quad),
-            ..Spec::default()
-        })
+        let mut spec = Spec::new(kind);
+        spec.stop_lb = seconds("--stop-lb", &self.stop_lb, f64::NEG_INFINITY)?;
+        spec.deadline = deadline;
+        spec.nodes = usize::from(self.quad);
+        if let Some(go_lb) = self.go_lb {
+            if !kind.is_ex_gaussian() {
+                return usage(format!(
+                    "--go-lb has no meaning for --model {}, whose go times begin at t0",
+                    kind.name()
+                ));
+            }
+            if !(0.0..f64::INFINITY).contains(&go_lb) {
+                return usage(format!("--go-lb is {go_lb}; give seconds, 0 or more"));
+            }
+            spec.go_lb = go_lb;
+        }
+        Ok(spec)
     }
+}
+
+/// Takes the names of models of stopping.
+pub(super) fn of_stopping() -> impl TypedValueParser<Value = Kind> {
+    let known = Kind::OF_STOPPING.map(Kind::name);
+    let kind = |name: String| Kind::named(&name).expect("it is one of the names");
+    PossibleValuesParser::new(known).map(kind)
 }
 
 /// The text of a file.

@@ -1,12 +1,13 @@
 //! `fitzroy stop-signal simulate`.
 
-use super::shared::text;
+use super::shared::{of_stopping, text};
 use crate::args::{Common, Output};
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::Args;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_stop_signal::config::{Config, DEFAULT};
+use fitzroy_stop_signal::config::{Config, default_of};
+use fitzroy_stop_signal::model::Kind;
 use fitzroy_stop_signal::simulate::simulate;
 use serde_json::json;
 use std::path::PathBuf;
@@ -15,13 +16,17 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     fitzroy stop-signal simulate --subjects 10 --seed 1 --out sim\n  \
-    fitzroy stop-signal simulate --config population.toml --subjects 100 --out study\n\n\
+    fitzroy stop-signal simulate --config population.toml --subjects 100 --out study\n  \
+    fitzroy stop-signal simulate --model ex-gaussian --subjects 10 --out race\n\n\
     Writes data.csv, true_params.json and config.toml. The same configuration and seed give the\n\
     same bytes, and a subject does not depend on how many there are.")]
 pub(crate) struct SimulateArgs {
     /// Population and task, as TOML or JSON [default: what comes along, written to config.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The model, where no --config says it
+    #[arg(long, value_name = "MODEL", value_parser = of_stopping(), conflicts_with = "config")]
+    model: Option<Kind>,
     /// Subjects
     #[arg(long, value_name = "N", default_value_t = 10)]
     subjects: usize,
@@ -39,7 +44,7 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Outcome> {
     }
     let source = match &args.config {
         Some(path) => text(path)?,
-        None => DEFAULT.to_string(),
+        None => default_of(args.model.unwrap_or(Kind::Rdex)).to_string(),
     };
     let config = Config::parse(&source).map_err(|error| match &args.config {
         Some(path) => error.context(path.display()),

@@ -1,6 +1,6 @@
 //! `fitzroy stop-signal validate`.
 
-use super::shared::text;
+use super::shared::{of_stopping, text};
 use crate::args::{Common, Output};
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
@@ -15,10 +15,10 @@ use fitzroy_session::clock::Clock;
 use fitzroy_session::device::Request;
 use fitzroy_session::stop_signal::{StudyFit, behaviour};
 use fitzroy_stop_signal::check::{self, Check, Place, State};
-use fitzroy_stop_signal::config::{Config, DEFAULT};
+use fitzroy_stop_signal::config::{Config, default_of};
 use fitzroy_stop_signal::data::{self, Options, Study};
 use fitzroy_stop_signal::figure;
-use fitzroy_stop_signal::model::Spec;
+use fitzroy_stop_signal::model::{Kind, Spec};
 use fitzroy_stop_signal::simulate::{Simulated, simulate};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -37,6 +37,9 @@ pub(crate) struct ValidateArgs {
     /// Population and task, as TOML or JSON [default: that of `simulate`]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The model, where no --config says it
+    #[arg(long, value_name = "MODEL", value_parser = of_stopping(), conflicts_with = "config")]
+    model: Option<Kind>,
     /// Subjects
     #[arg(long, value_name = "N", default_value_t = 10)]
     subjects: usize,
@@ -78,7 +81,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     }
     let source = match &args.config {
         Some(path) => text(path)?,
-        None => DEFAULT.into(),
+        None => default_of(args.model.unwrap_or(Kind::Rdex)).into(),
     };
     let known = known(args, &source)?;
     let mut folder = args
@@ -137,11 +140,7 @@ fn known(args: &ValidateArgs, source: &str) -> Result<Known> {
         Some(path) => error.context(path.display()),
         None => error,
     })?;
-    let spec = Spec {
-        stop_lb: config.task.stop_lb,
-        deadline: config.task.response_window,
-        ..Spec::default()
-    };
+    let spec = config.spec();
     let made = simulate(&config, args.subjects, args.common.seed);
     let options = Options {
         deadline: spec.deadline,
@@ -188,7 +187,7 @@ fn checks(
     truth: &Value,
 ) -> Result<(Vec<Check>, Scene)> {
     let mut all = check::sampler(&fit.diagnosis, args.chains * args.draws);
-    all.extend(check::recovery(&fit.trace, truth)?);
+    all.extend(check::recovery(&fit.trace, known.spec.kind, truth)?);
     let replicates = usize::from(args.replicates);
     let (compared, scene) = behaviour(
         &fit.trace,

@@ -116,20 +116,17 @@ impl<'g> Trials<'g> {
         b: &mut Build<'_, 'g>,
         site: &Site<'_>,
         observed: Observed<'_>,
-        n_given: usize,
+        arguments: std::ops::Range<usize>,
     ) -> Result<Self> {
         let &[dim] = observed.dims else {
             let message = format!("`{}` needs one dim, of trials", site.s.distribution.name);
             return Err(b.model.error(site.s.name.span, message));
         };
         let rt = known(b, site, 0, observed.dims)?;
-        let ssd = match n_given {
-            1 => vec![f64::INFINITY; rt.len()],
-            _ => known(b, site, 1, observed.dims)?,
-        };
-        let n_args = match n_given {
-            1 => 5,
-            _ => 13,
+        let alone = arguments.start == 1;
+        let ssd = match alone {
+            true => vec![f64::INFINITY; rt.len()],
+            false => known(b, site, 1, observed.dims)?,
         };
         let mut trials = Trials {
             tag: site.tag("trials"),
@@ -140,8 +137,8 @@ impl<'g> Trials<'g> {
             rt,
             ssd,
         };
-        trials.check(b, observed, n_given == 1)?;
-        for k in n_given..n_args {
+        trials.check(b, observed, alone)?;
+        for k in arguments {
             let value = b.given(site, k, observed.dims, observed.dims)?;
             let source = trials.source(b, value);
             trials.sources.push(source);
@@ -192,6 +189,18 @@ impl<'g> Trials<'g> {
                     self.rt[i]
                 );
                 Err(b.wrong_value(observed, i, &why))
+            }
+        }
+    }
+
+    /// Refuses wrong responses where nothing is there to give them.
+    pub(super) fn check_single(&self, b: &Build<'_, '_>, observed: Observed<'_>) -> Result<()> {
+        match observed.values.iter().position(|&y| y == 2.0) {
+            None => Ok(()),
+            Some(i) => {
+                let why = "2 (the wrong response) needs a runner: give `error_mu`, `error_sigma` and \
+                           `error_tau`, or 1 for every response";
+                Err(b.wrong_value(observed, i, why))
             }
         }
     }
@@ -264,6 +273,16 @@ impl<'g> Trials<'g> {
         let values: Vec<f64> = group.first.iter().map(|&i| f(i)).collect();
         b.scope
             .bound_data(&format!("{}: {what}", group.tag), &[group.dim], &values)
+    }
+
+    /// Response times over a group.
+    pub(super) fn time(&self, b: &Build<'_, 'g>, group: &Group) -> Value<'g> {
+        self.data(b, group, "rt", |i| self.rt[i])
+    }
+
+    /// Delays of the stop signal over a group.
+    pub(super) fn delay(&self, b: &Build<'_, 'g>, group: &Group) -> Value<'g> {
+        self.data(b, group, "ssd", |i| self.ssd[i])
     }
 
     /// A group of single trials, by key.
