@@ -1727,3 +1727,85 @@ def effects_within_both_margins() -> None:
     region, age = r.integers(0, 4, size=30), r.integers(0, 5, size=30)
     pm.Deterministic("twice", 2 * both, dims=("region", "age"))
     pm.Normal("y", pm.Normal("a", 0, 1) + both[region, age], 1, observed=r.normal(size=30))
+
+
+@model
+def infections_by_those_before() -> None:
+    """Each day's infections are set in a vector that every step hands on."""
+    days = 14
+    rng = np.random.default_rng(71)
+    times = np.exp(-np.arange(days) / 3.0)
+    weights = np.zeros((days - 1, days))
+    for t in range(1, days):
+        weights[t - 1, :t] = times[1 : t + 1][::-1] / times[1:].sum()
+    spread = pm.GaussianRandomWalk("spread", sigma=0.2, shape=days, init_dist=pm.Normal.dist(0, 1))
+    first = pt.set_subtensor(pt.zeros(days)[0], pm.Exponential("first", 0.05))
+    found, _ = pytensor.scan(
+        fn=lambda t, w, y, r: pt.set_subtensor(y[t], r[t] * pt.sum(y * w)),
+        sequences=[pt.arange(1, days), pt.as_tensor(weights)],
+        outputs_info=first,
+        non_sequences=pt.exp(spread),
+    )
+    mu = pt.clip(found[-1], 1e-3, 1e6)
+    pm.NegativeBinomial("y", mu=mu, alpha=pm.Gamma("alpha", 6, 1), observed=rng.poisson(20, days))
+
+
+@model
+def values_that_several_learn() -> None:
+    """In each step each of three learns of the option that it took."""
+    who, trials = 3, 12
+    rng = np.random.default_rng(72)
+    took = rng.integers(0, 2, (trials, who))
+    reward = rng.integers(0, 2, (trials, who)).astype(float)
+    rate, slope = pm.Beta("rate", 2, 2, shape=who), pm.Gamma("slope", 2, 1, shape=who)
+    each = pt.arange(who)
+
+    def learn(a: Any, r: Any, q: Any, rate: Any) -> Any:
+        return pt.set_subtensor(q[each, a], q[each, a] + rate * (r - q[each, a]))
+
+    values, _ = pytensor.scan(
+        learn,
+        sequences=[pt.as_tensor(took), pt.as_tensor(reward)],
+        outputs_info=[pt.zeros((who, 2)) + 0.5],
+        non_sequences=[rate],
+    )
+    before = pt.concatenate([pt.zeros((1, who, 2)) + 0.5, values[:-1]], axis=0)
+    pm.Bernoulli("y", logit_p=slope * (before[:, :, 1] - before[:, :, 0]), observed=took)
+
+
+@model
+def a_state_that_is_a_matrix() -> None:
+    """The variance of a filter, step by step."""
+    y = np.random.default_rng(73).normal(size=10)
+    drift, error = pm.HalfNormal("drift", 1, shape=2), pm.HalfNormal("error", 1)
+
+    def step(y: Any, m: Any, p: Any, drift: Any, error: Any) -> Any:
+        p = p + pt.diag(drift**2)
+        s = p[0, 0] + error**2
+        gain = p[:, 0] / s
+        return (
+            m + gain * (y - m[0]),
+            p - pt.outer(gain, gain) * s,
+            -0.5 * (pt.log(s) + (y - m[0]) ** 2 / s),
+        )
+
+    (_, _, terms), _ = pytensor.scan(
+        step,
+        sequences=[pt.as_tensor(y)],
+        outputs_info=[pt.zeros(2), pt.eye(2), None],
+        non_sequences=[drift, error],
+    )
+    pm.Potential("terms", terms.sum())
+
+
+@model
+def elements_by_rows_of_places() -> None:
+    """Look-ups in one matrix, vectorized over places."""
+    rng = np.random.default_rng(74)
+    table = pm.Normal("table", 0, 1, shape=(3, 4))
+    i, j = pt.ivector("i"), pt.ivector("j")
+    places = {i: rng.integers(0, 3, (2, 5)), j: rng.integers(0, 4, (2, 5))}
+    picked = vectorize_graph(
+        table[i, j], {v: pt.constant(p.astype("int32")) for v, p in places.items()}
+    )
+    pm.Normal("y", picked, 1, observed=rng.normal(size=(2, 5)))

@@ -197,6 +197,48 @@ def test_a_narrow_resonance_far_from_zero_is_fitted_though_it_is_called():
         np.testing.assert_allclose(errors, se, rtol=1e-3)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_function_of_rounded_values_is_fitted(seed):
+    """Values to four digits have no slope at short steps. Catches: an end without a second look,
+    which is far from the minimum in ten of ten, and says in some that it is there."""
+    rng = np.random.default_rng(seed)
+    x = np.linspace(0, 4, 60)
+    f = lambda p: p[0] * np.exp(-p[1] * x) + p[2]
+    y = f([2.5, rng.uniform(0.5, 2), 0.5]) + 0.05 * rng.normal(size=60)
+    got = fz.least_squares(lambda p: np.round(f(p), 4) - y, [1.5, 1, 0.2])
+    want = scipy_optimize.least_squares(lambda p: f(p) - y, [1.5, 1, 0.2])
+    assert got.success
+    assert got.cost < want.cost * 1.001
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_solvers_of_differential_equations_are_fitted_no_worse_than_by_scipy(seed):
+    """Their noise, of a tolerance of 1e-3, is that of whole steps; catches: an end that is refused
+    because nothing told that noise hides what is left."""
+    from scipy.integrate import solve_ivp
+
+    rng = np.random.default_rng(seed)
+    kinds = [
+        (lambda t, z, a, b: [-a * z[0], a * z[0] - b * z[1]], [0.8, 0.3], [5.0, 0.0], 10.0),
+        (lambda t, z, r, k: [r * z[0] * (1 - z[0] / k)], [0.8, 20.0], [1.0], 12.0),
+        (lambda t, z, v, k: [-v * z[0] / (k + z[0])], [1.0, 2.0], [10.0], 15.0),
+        (lambda t, z, m, w: [z[1], m * (1 - z[0] ** 2) * z[1] - w * z[0]], [1, 1], [1.0, 0.0], 3.0),
+    ]
+    slope, truth, first, end = kinds[seed % 4]
+    truth = np.array(truth) * rng.uniform(0.8, 1.25, 2)
+    t = np.linspace(0, end, int(rng.integers(15, 50)))
+
+    def course(p, **more):
+        return solve_ivp(slope, (0, end), first, args=tuple(p), t_eval=t, **more).y
+
+    y = course(truth, rtol=1e-9, atol=1e-9)
+    y = y + 0.03 * np.std(y) * rng.normal(size=y.shape)
+    start = truth * rng.uniform(0.9, 1.1, 2)
+    fun = lambda p: (course(p) - y).ravel()
+    got, want = fz.least_squares(fun, start), scipy_optimize.least_squares(fun, start)
+    assert got.success and got.cost <= want.cost * (1 + 1e-4), (got, want)
+
+
 def test_a_robust_fit_of_a_function_that_is_called_has_the_errors_of_its_formula():
     rng = np.random.default_rng(6)
     x = np.linspace(0, 5, 80)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -174,6 +177,21 @@ def test_gamma_functions_are_reflected_below_0():
     check = fz.from_pymc(model).check()
     assert check.spread < 1e-9
     assert check.slope_error < 1e-7
+
+
+def test_named_dims_can_be_imported_after_a_model_without_them():
+    """Catches: a question to PyTensor's rewrites that takes the place of those of named dims."""
+    if importlib.util.find_spec("pymc.dims") is None:
+        pytest.skip("this PyMC has no named dims")
+    text = """
+import fitzroy as fz, pymc as pm
+with pm.Model() as model:
+    pm.Normal("y", pm.Normal("x"), 1, observed=[0.5])
+fz.from_pymc(model).check()
+import pymc.dims
+"""
+    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
 
 
 def test_models_of_named_dims_can_be_sampled_by_their_gradient():

@@ -13,6 +13,7 @@ from .. import _fitzroy
 from ..arrays import host
 from ..progress import tell
 from ..tracing import Untraceable, in_float64
+from .called import Called, differences
 from .function import Compiled, of_function, traced_before
 from .losses import loss_of, sandwich
 
@@ -21,9 +22,6 @@ __all__ = ["DEVICE", "Found", "Problem", "called", "feasible", "solve", "whitene
 #: Points from which all processors work on one fit, and from which errors are those of the point
 #: before the last step, right to 1e-5, instead of another pass.
 MANY_POINTS = 100_000
-#: Limits of a fit whose Jacobian is exact, and of one whose is made of differences.
-EXACT = {"xtol": 1e-11, "ftol": 1e-18, "gtol": 1e-12}
-BY_DIFFERENCES = {"xtol": 1e-9, "ftol": 1e-14, "gtol": 1e-9}
 
 #: A scale of Huber's loss beside that of Tukey's: both are then as efficient for normal errors.
 TUKEY_BY_HUBER = 1.345 / 4.685
@@ -74,6 +72,10 @@ class Problem:
     def by_formula(self) -> bool:
         """Whether a formula can be fitted as such."""
         return self.factor is None and not self.as_called
+
+    def steps(self, theta: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The steps of differences that were asked for."""
+        return np.asarray(self.diff_step * np.where(theta == 0, 1.0, np.abs(theta)))
 
 
 @dataclass
@@ -253,7 +255,9 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
     residuals = _Last(lambda theta: np.ravel(whiten(values(theta) - problem.y)).astype(float))
     jacobian = None
     if slopes is None and problem.diff_step is not None:
-        slopes = lambda theta: differences(values, theta, problem)
+        slopes = lambda theta: differences(
+            values, theta, problem.steps(theta), problem.lower, problem.upper
+        )
     if slopes is not None:
         given = slopes
         jacobian = _Last(lambda theta: np.ascontiguousarray(whiten(given(theta)), dtype=float))
@@ -263,18 +267,16 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         near = {"loss": "huber", "f_scale": problem.options.get("f_scale", 1.0) * TUKEY_BY_HUBER}
         gentle = replace(problem, options={**problem.options, **near})
         start = np.array(_fit_called(gentle, made, start).popt)
-    facts = _fitzroy.least_squares(
+    facts = Called(
         residuals,
         jacobian,
-        n,
-        start.tolist(),
-        problem.lower.tolist(),
-        problem.upper.tolist(),
-        method="trf" if problem.method == "trf" else "lm",
-        max_evaluations=problem.options.get("max_evaluations", 5000),
-        loss=None if loss is None else loss.weighed,
-        **(BY_DIFFERENCES if jacobian is None or problem.diff_step is not None else EXACT),
-    )
+        problem.lower,
+        problem.upper,
+        "trf" if problem.method == "trf" else "lm",
+        problem.options.get("max_evaluations", 5000),
+        loss,
+        exact=jacobian is not None and problem.diff_step is None,
+    ).minimise(start)
     covariance, dof = facts.pop("covariance"), max(n - p, 0)
     chi2 = float(np.sum(facts["residuals"] ** 2))
     pcov = np.full((p, p), np.nan)
@@ -315,25 +317,6 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         residuals=facts.pop("residuals"),
         jacobian=facts.pop("jacobian"),
     )
-
-
-def differences(
-    values: Callable[[Any], Any], theta: np.ndarray[Any, Any], problem: Problem
-) -> np.ndarray[Any, Any]:
-    """The Jacobian by differences of the relative steps that were asked for: central ones, or
-    one-sided ones beside a bound."""
-    assert problem.diff_step is not None, "steps were asked for"
-    here, columns = values(theta), []
-    for k, relative in enumerate(problem.diff_step):
-        step = relative * (abs(theta[k]) or 1.0)
-        ends = []
-        for end in (theta[k] - step, theta[k] + step):
-            moved = theta.copy()
-            moved[k] = np.clip(end, problem.lower[k], problem.upper[k])
-            ends.append((moved[k], here if moved[k] == theta[k] else values(moved)))
-        (a, low), (b, high) = ends
-        columns.append((high - low) / (b - a))
-    return np.stack([np.ravel(column) for column in columns], axis=1)
 
 
 def _intervals(

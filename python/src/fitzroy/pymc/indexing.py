@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytensor.tensor as pt
 from pytensor.graph.basic import Constant
 
 from .axes import Axis, Expr, Unconvertible
@@ -148,6 +149,8 @@ def _by_step(walk: Walk, v: Any) -> Expr:
         return _by_row(walk, v)
     places, e = _subscript(walk, at[0]), walk.expr(source)
     steps, of = e.axes
+    if isinstance(places, tuple) and steps is None:
+        return walk.expr(source[0][at[0]])  # the same vector in every step
     if not isinstance(places, tuple) or steps is None or of is None:
         raise Unconvertible("Subtensor", "of a batch at positions that are not constant")
     n = of.root.size
@@ -167,7 +170,7 @@ def _by_row(walk: Walk, v: Any) -> Expr:
     before = source.type.ndim - 1
     signature = getattr(v.owner.op, "signature", "").partition("->")[0]
     if not signature.startswith("(i00),(") or len(at) != 1 or not walk.constants.holds(at[0]):
-        raise Unconvertible("Subtensor", "of a batch in this form")
+        return _by_places(walk, v)
     places = walk.constants.value(at[0])
     within = places.ndim - before
     lengths = walk.constants.value(source.shape)[:before]
@@ -176,6 +179,43 @@ def _by_row(walk: Walk, v: Any) -> Expr:
         for k, n in enumerate(lengths)
     ]
     return walk.expr(source[(*keys, places)])
+
+
+def _by_places(walk: Walk, v: Any) -> Expr:
+    """Elements of each array of a batch, by constants that stand in any form: the op itself says
+    where they come from."""
+    source, *at = v.owner.inputs
+    if not all(walk.constants.holds(i) for i in at):
+        raise Unconvertible("Subtensor", "of a batch at positions that are not constant")
+    e = walk.expr(source)
+    shape = [1 if a is None else a.root.size for a in e.axes]
+    counted = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    places = walk.constants.value(v.owner.op(pt.constant(counted), *at))
+    keys = np.unravel_index(places.astype(int), shape)
+    steps = e.axes[0]
+    own = np.arange(shape[0]).reshape(-1, *[1] * (places.ndim - 1)) if places.ndim else None
+    if steps is None or own is None or len(places) != shape[0] or not np.all(keys[0] == own):
+        return walk.expr(source[keys])
+    # A sum of those that are chosen stays within its step.
+    rows = [steps, *[None if n == 1 else Axis(n) for n in places.shape[1:]]]
+    real = [(k, a) for k, a in enumerate(e.axes) if a is not None]
+    within = [a for _, a in real[1:]]
+    chosen = np.ones([r.root.size for r in rows if r is not None] + [1] * len(within), bool)
+    for n, (k, a) in enumerate(real[1:]):
+        along = [1] * len(within)
+        along[n] = a.root.size
+        key = keys[k].reshape([*chosen.shape[: chosen.ndim - len(within)], *[1] * len(within)])
+        chosen = chosen & (key == np.arange(a.root.size).reshape(along))
+    axes = [r for r in rows if r is not None] + within
+
+    def text() -> str:
+        part = walk.writer.datum(chosen, axes, "chosen")
+        out = f"where({part}, {e.text()}, 0)"
+        for k, _ in real[1:]:
+            out = f"sum({out}, axis={walk.axis_name(e, k)})"
+        return out
+
+    return Expr(rows, text)
 
 
 def _rows(walk: Walk, keys: list[Any]) -> list[Axis]:

@@ -145,7 +145,9 @@ class _Loop:
         for there, a in zip(state.axes, e.axes):
             if there is not None and a is not None:
                 unite(there, a, "Scan")
-        walk.writer.say(lambda: f"let {state.shown}{walk.writer.dims(state.axes)} = {e.text()}")
+        walk.writer.say(
+            lambda: f"let {state.shown}{walk.writer.dims(state.axes, twice=True)} = {e.text()}"
+        )
         return _Output(Expr(state.axes, state.shown, named=True), state.start, state.n_start)
 
 

@@ -68,6 +68,8 @@ class Writer:
 
     def label(self, axis: tuple[Axis, int]) -> str:
         """What an axis of `counted` is called in an index."""
+        if axis[1] > 1:
+            raise Unconvertible("axes", "one dim three times in an array")
         return self.dim(axis[0]) + "'" * axis[1]
 
     def placed(self, e: Expr, axes: Sequence[Axis | None]) -> Expr:
