@@ -55,12 +55,21 @@ def _definition(d: Draft, result: str) -> list[str]:
     names = [f"p{k}" for k in range(n)]
     body = [f"    {line}" for line in d.lines]
     style = d.pick(
-        ["plain"] * 6 + ["star", "default", "class", "method", "partial", "closure", "helper"]
+        ["plain"] * 6
+        + ["star", "default", "class", "method", "partial", "closure", "helper"]
+        + ([] if d.jax else ["array", "numbers"])
     )
     head = f"def f(x, {', '.join(names)}):"
     if style == "star":
         head = "def f(x, *p):"
         body.insert(0, f"    {', '.join(names)}{',' if n == 1 else ''} = p")
+    elif style == "array":
+        head = "def f(x, *p):"
+        opened = d.pick(["p = np.array(p)", "p = np.asarray(p).reshape(-1)", "p = np.array(p) * 1.0"])
+        body = [f"    {opened}", *[f"    {q} = p[{k}]" for k, q in enumerate(names)], *body]
+    elif style == "numbers":
+        own = d.pick(["float({0})", "max({0}, -1e9)", "min(1e9, {0})", "math.sinh(math.asinh({0}))"])
+        body = [*[f"    {q} = {own.format(q)}" for q in names], *body]
     elif style == "default":
         head = f"def f(x, {', '.join(names[:-1] + [names[-1] + '=1.0'])}):"
     elif style == "helper":

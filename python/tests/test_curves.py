@@ -270,7 +270,7 @@ def test_the_formula_of_a_table_is_that_of_its_fit():
     fitter = fz.CurveFit(plane)
     assert fitter.formula(table) == fitter.fit(table, plane(table, 2.0, 3.0)).formula
     with pytest.raises(fz.Untraceable):
-        fz.CurveFit(lambda x, a: float(a) * x[:, 0]).formula(table)
+        fz.CurveFit(lambda x, a: int(a) * x[:, 0]).formula(table)
 
 
 def test_a_curve_that_does_not_describe_its_data_is_in_doubt():

@@ -159,8 +159,8 @@ def branching(x, a):
     return a * x if a > 0 else x
 
 
-def by_math(x, a):
-    return math.exp(a) * x
+def by_whole(x, a):
+    return int(a) * x
 
 
 def accumulated(x, a):
@@ -183,12 +183,34 @@ def by_their_number(x, a):
     return a * x * x.shape[0] / 50 if x.size > 40 else x.size * a
 
 
+def scaled_by_math(x, a, b):
+    return math.exp(-a) * max(1e-15, b) * x
+
+
+def of_numbers(x, a, b):
+    return float(a) * np.exp(-x / max(1e-15, float(b))) + scaled_by_math(x, a, b=abs(b))
+
+
+def of_an_array(x, *p):
+    p = np.array(p).reshape(-1, 2)
+    widths = np.sqrt(p[:, 1] ** 2)
+    return sum(np.exp(-(x - c) ** 2 / w) for c, w in zip(p[:, 0], widths)) + np.sum(p)
+
+
+@pytest.mark.parametrize("f", [of_numbers, of_an_array])
+def test_pythons_own_functions_of_numbers_and_arrays_of_parameters_are_traced(f):
+    x = np.linspace(0.1, 3, 40)
+    made = of_function(f, x, 40, ["p0", "p1"], [1.5, 0.7])
+    for theta in ([1.5, 0.7], [0.3, -0.4], [2.0, 1e-20]):
+        np.testing.assert_allclose(made.pointwise(theta)[0], f(x, *theta), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("f", "reason"),
     [
         (looped, "loops over the points"),
         (branching, "np.where"),
-        (by_math, "plain number"),
+        (by_whole, "plain number"),
         (summed, "goes over the points"),
         (of_the_largest, "single points"),
         (asked_for_its_kind, "other values for arrays"),

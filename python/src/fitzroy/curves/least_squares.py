@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import host
 from ..tracing.nodes import Recorded
+from ..tracing.plain import recording
 from .losses import Loss, loss_of
 from .result import OptimizeResult, optimize_result
 from .scipy_form import EVERYWHERE, bounds_of
@@ -116,13 +117,16 @@ def least_squares(
                 f"actual {dense(slope).shape}."
             )
         slopes = lambda x: dense(jac(x, *args, **more))
-    problem = problem_of(lambda x: fun(x, *args, **more), x0, first.size, slopes)
+    own = recording(fun)
+    problem = problem_of(
+        lambda x: (own if x.dtype == object else fun)(x, *args, **more), x0, first.size, slopes
+    )
     problem.lower, problem.upper, problem.bounded = lower, upper, bounded
+    # A loss of the user's has no formula, and a curve has a point for each parameter.
+    problem.as_called = callable(loss) or first.size < x0.size
     problem.method = "auto" if method == "lm" or not bounded else "trf"
     if penalty is not None:
         problem.options.update(loss=loss, f_scale=penalty.scale, covariance="classic")
-        # A loss of the user's has no formula.
-        problem.as_called = callable(loss)
     if max_nfev is not None:
         problem.options["max_evaluations"] = int(max_nfev)
     if diff_step is not None:
@@ -172,7 +176,10 @@ def leastsq(
     slopes = None
     if Dfun is not None:
         slopes = lambda x: dense(Dfun(x, *args)).T if col_deriv else dense(Dfun(x, *args))
-    problem = problem_of(lambda x: func(x, *args), x0, first.size, slopes)
+    own = recording(func)
+    problem = problem_of(
+        lambda x: (own if x.dtype == object else func)(x, *args), x0, first.size, slopes
+    )
     if maxfev:
         problem.options["max_evaluations"] = int(maxfev)
     if epsfcn is not None:

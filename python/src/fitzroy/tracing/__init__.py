@@ -19,6 +19,7 @@ from .jax_calls import in_float64, trace_jax, trace_jax_at
 from .memory import identity
 from .nodes import Node, Tape, Untraceable, formula
 from .numpy_calls import ONE, Traced
+from .plain import recording
 from .rows import Rows
 
 __all__ = [
@@ -69,7 +70,7 @@ def trace(f: Callable[..., Any], x: Any, n: int, names: Sequence[str]) -> Trace:
     """
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "fiub":
         raise Untraceable("x is not an array of numbers")
-    safe = safe_names(names)
+    f, safe = recording(f), safe_names(names)
     if math.prod(x.shape[axis] for axis in point_axes(x, n)) != n:
         raise Untraceable(f"x of shape {x.shape} has no axes that run over the {n} points of y")
     if point_axes(x, n)[0] >= 0:

@@ -341,7 +341,13 @@ class Traced(Recorded, NDArrayOperatorsMixin):
 
     __float__ = __int__ = __complex__ = __index__ = _number
 
-    def __array__(self, *_: object, **__: object) -> NoReturn:
+    @property
+    def __array__(self) -> Callable[..., NoReturn]:
+        if self.at is ONE:
+            raise AttributeError("a number is an element of arrays of objects")
+        return self._array
+
+    def _array(self, *_: object, **__: object) -> NoReturn:
         raise Untraceable(
             "the function hands a value to code that needs an array (np.array, np.asarray, "
             "compiled code)"
@@ -355,7 +361,10 @@ class Traced(Recorded, NDArrayOperatorsMixin):
     def __iter__(self) -> NoReturn:
         raise Untraceable("the function loops over the points; write it for arrays")
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
+        if self.at is ONE and name in UFUNCS:
+            # By which NumPy computes with an array of objects.
+            return lambda: self.apply(name, (self,))
         raise NoAttribute(f"the function uses `.{name}` of a value")
 
 
@@ -461,6 +470,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "select": _select,
     "polyval": _polyval,
     "sinc": lambda self, x: self.form(SINC, x),
+    "empty_like": _filled(0.0),
+    "atleast_1d": _same,
     "ravel": _same,
     "squeeze": _same,
     "copy": _copy,
