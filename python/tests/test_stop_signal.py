@@ -81,8 +81,9 @@ def test_the_ex_gaussian_race_is_simulated_and_fitted(single):
     data, truth = simulate_from_config(n_subjects=2, seed=1, model=name)
     assert ("error_mu" in truth) is not single
     model = ExGaussianModel(use_gpu=False, single=single)
-    found = model.fit(data, draws=20, tune=30, chains=2, **QUIET)
+    found = model.fit(data, draws=20, tune=30, chains=2, correlated=True, **QUIET)
     posterior = found["posterior"]
+    assert posterior["corr_go_mu_go_tau"].shape == (2, 20)
     assert {"mu_ssrt", "mu_go_mean", "go_tau"} <= set(posterior.data_vars)
     assert ("error_mu" in posterior.data_vars) is not single
     assert "StopSignalExGaussian" in model.model.text

@@ -701,3 +701,73 @@ fn a_validation_is_one_command_with_a_checklist() {
         .ends_with(2)
         .complains(&["must be above 0"]);
 }
+
+/// Catches: a model that its simulator, its fit, its checks or its log likelihood does not know.
+#[test]
+fn the_ex_gaussian_race_goes_the_whole_way() {
+    let here = Scratch::new("ss-ex-gaussian");
+    let run = |text: &str| here.fitzroy(&text.split_whitespace().collect::<Vec<_>>());
+    run("stop-signal simulate --model ex-gaussian --subjects 2 --seed 3 --out sim").ends_with(0);
+    let model = "--model ex-gaussian --correlated --log-likelihood";
+    let said = fit(
+        &here,
+        "fit",
+        &[
+            &["--draws", "40", "--no-report"],
+            &model.split(' ').collect::<Vec<_>>()[..],
+        ]
+        .concat(),
+    );
+    assert!(said.out.contains("mu_ssrt"), "{}", said.out);
+    assert!(
+        said.out
+            .contains("of 55 pairs have a 90 % interval without 0"),
+        "{}",
+        said.out
+    );
+    let text = |path: &str| fs::read_to_string(here.0.join(path)).unwrap();
+    assert_eq!(text("fit/correlations.csv").lines().count(), 1 + 55);
+    assert_eq!(text("fit/subjects.csv").lines().count(), 1 + 2 * 13);
+    // So few draws have not converged; the truth and the model are known all the same.
+    let said = run(
+        "stop-signal check fit --data sim/data.csv --model ex-gaussian --truth \
+                    sim/true_params.json --replicates 20 --out checked",
+    )
+    .ends_with(1);
+    assert!(said.out.contains("mu_error_mu"), "{}", said.out);
+    run("stop-signal combine fit fit --out both")
+        .ends_with(2)
+        .complains(&["subjects' effects are correlated"]);
+    for (flags, why) in [
+        ("--model wald --correlated", "--pooling partial"),
+        ("--correlated=-1", "must be above 0"),
+        (
+            "--go-lb 0.1",
+            "--go-lb has no meaning for --model rdex-abcd",
+        ),
+        ("--model ex-gaussian --go-lb=-1", "give seconds, 0 or more"),
+        ("--model beests", "ex-gaussian-single"),
+    ] {
+        run(&format!("stop-signal fit sim/data.csv {flags}"))
+            .ends_with(2)
+            .complains(&[why]);
+    }
+    here.file(
+        "p.json",
+        "{\"go_mu\": 0.4, \"go_sigma\": 0.05, \"go_tau\": 0.1, \"stop_mu\": 0.2, \"stop_sigma\": 0.04, \
+         \"stop_tau\": 0.03, \"pgf\": 0.02, \"ptf\": 0.05, \"go_lb\": 0.1}",
+    );
+    here.file(
+        "one.csv",
+        "subject,stimulus,response,rt,ssd\na,0,1,0.5,\na,0,2,0.5,\na,0,0,,0.2\n",
+    );
+    let said =
+        run("stop-signal loglik --params p.json --data one.csv --model ex-gaussian-single --grad")
+            .json();
+    assert_eq!(said["loglik"][0], said["loglik"][1]);
+    assert_eq!(said["grad"]["go_tau"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        (&said["model"], &said["go_lb"]),
+        (&"ex-gaussian-single".into(), &0.1.into())
+    );
+}

@@ -1,5 +1,6 @@
 //! What the simulator is told: a population and a task, as TOML (or JSON).
 
+use crate::correlations::Known;
 use crate::model::Spec;
 use crate::params::Kind;
 use fitzroy::{Error, ErrorKind, Named, Result};
@@ -26,6 +27,8 @@ pub struct Config {
     pub population: Vec<f64>,
     /// Standard deviations of logarithms; of probits for pgf and ptf.
     pub spread: Vec<f64>,
+    /// Correlations between subjects' parameters, on the scale of logarithms or probits.
+    pub correlations: Option<Known>,
     /// The task.
     pub task: Task,
 }
@@ -60,7 +63,7 @@ impl Config {
     /// The text is neither; a key is missing, unknown, or out of range.
     pub fn parse(text: &str) -> Result<Config> {
         let all = parse(text)?;
-        let known = ["model", "population", "spread", "task"];
+        let known = ["model", "population", "spread", "correlations", "task"];
         only(&all, "the configuration", &known)?;
         let kind = match all.get("model") {
             None => Kind::Rdex,
@@ -81,12 +84,16 @@ impl Config {
                 return Err(wrong(format!("spread.{name} is {s}; it must be 0 or more")));
             }
         }
+        let correlations = all
+            .get("correlations")
+            .map(|table| Known::parse(kind, table));
         let empty = Value::Object(serde_json::Map::new());
         let task = Task::parse(all.get("task").unwrap_or(&empty))?;
         Ok(Config {
             kind,
             population,
             spread,
+            correlations: correlations.transpose()?,
             task,
         })
     }

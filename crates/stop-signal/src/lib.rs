@@ -5,6 +5,7 @@
 pub mod check;
 pub mod combine;
 pub mod config;
+pub mod correlations;
 pub mod covariates;
 pub mod coverage;
 pub mod data;

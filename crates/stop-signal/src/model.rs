@@ -1,5 +1,6 @@
 //! The hierarchical models as text of the language, and the data they are bound to.
 
+use crate::correlations::Conditional;
 use crate::data::{Row, Study};
 use crate::params::Parameter;
 use crate::priors::{Prior, defaults};
@@ -51,6 +52,8 @@ pub struct Spec {
     pub centred: Vec<String>,
     /// Likewise non-centred.
     pub noncentred: Vec<String>,
+    /// Whether what is particular to subjects is correlated, and η of the LKJ prior of the matrix.
+    pub correlated: Option<f64>,
     /// Parameters whose logarithm, or probit, has a slope on a covariate, and its name.
     pub slopes: Vec<(String, String)>,
 }
@@ -74,6 +77,7 @@ impl Spec {
             nodes: 24,
             centred: Vec::new(),
             noncentred: Vec::new(),
+            correlated: None,
             slopes: Vec::new(),
         }
     }
@@ -118,6 +122,17 @@ impl Spec {
                            ⟨pooling partial⟩ and not in the Wald baseline";
             return Err(Error::new(ErrorKind::Usage, message));
         }
+        if let Some(eta) = self.correlated {
+            if !self.kind.stops() || self.pooling == Pooling::None {
+                let message = "subjects' effects are correlated in a population, which there is with \
+                               ⟨pooling partial⟩; in the Wald baseline they are truncated, and not normal";
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+            if !(eta > 0.0 && eta.is_finite()) {
+                let message = format!("⟨correlated {eta}⟩: η of the LKJ prior must be above 0");
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+        }
         let names = self.names();
         for name in self.centred.iter().chain(&self.noncentred) {
             if !names.contains(&name.as_str()) {
@@ -157,11 +172,19 @@ impl Spec {
             let _ = writeln!(out, "data {name}[subject]");
         }
         out.push('\n');
-        for (parameter, prior) in self.priors() {
+        let mut all: Vec<_> = self.priors().collect();
+        let mut effects = self.correlated.map(|eta| {
+            all = Conditional::ordered(self.kind, &all);
+            Conditional::new(&mut out, self.kind, eta)
+        });
+        for (parameter, prior) in all {
             let _ = match parameter.probability {
-                false => self.positive(&mut out, parameter, prior),
-                true => self.probability(&mut out, parameter, prior),
+                false => self.positive(&mut out, parameter, prior, &mut effects),
+                true => self.probability(&mut out, parameter, prior, &mut effects),
             };
+        }
+        if let Some(effects) = effects {
+            effects.record(&mut out);
         }
         let sums = self.kind.derived().iter().map(|d| {
             let sign = if d.sign > 0.0 { '+' } else { '-' };
@@ -224,10 +247,16 @@ impl Spec {
     /// Where subjects say little, sigma_X is |s| for s ~ Normal(0, h), which is HalfNormal(h), and the
     /// effect is s z: the density is smooth where s crosses 0, while log sigma has a long tail there in
     /// which chains stay. (s, z) and (−s, −z) are the same, so neither is recorded.
-    fn positive(&self, out: &mut String, p: &Parameter, prior: &Prior) -> std::fmt::Result {
+    fn positive(
+        &self,
+        out: &mut String,
+        p: &Parameter,
+        prior: &Prior,
+        effects: &mut Option<Conditional>,
+    ) -> std::fmt::Result {
         let (name, Prior { m, s, h }) = (p.name, *prior);
         let at = self.coordinates(name);
-        let signed = p.weak || at == " @ noncentred";
+        let signed = p.weak || at == " @ noncentred" && effects.is_none();
         match self.pooling {
             Pooling::Partial if signed && at != " @ centred" => {
                 writeln!(out, "log_mu_{name} ~ Normal({:.15}, {s})", m.ln())?;
@@ -235,19 +264,19 @@ impl Spec {
                 writeln!(out, "_z_{name}[subject] ~ Normal(0, 1)")?;
                 writeln!(out, "mu_{name} = exp(log_mu_{name})")?;
                 writeln!(out, "sigma_{name} = abs(_signed_{name})")?;
-                let effect = format!("_signed_{name} * _z_{name}");
-                let mean = self.expected(out, p, h);
-                writeln!(out, "log_{name}[subject] = {mean} + {effect}")?;
+                let mut mean = self.expected(out, p, h);
+                let mut scale = format!("_signed_{name}");
+                if let Some(effects) = effects {
+                    [mean, scale] = effects.given(out, name, &mean, &scale);
+                    effects.push_signed(name, format!("_z_{name}"));
+                }
+                writeln!(out, "log_{name}[subject] = {mean} + {scale} * _z_{name}")?;
             }
             Pooling::Partial => {
                 writeln!(out, "log_mu_{name} ~ Normal({:.15}, {s})", m.ln())?;
                 writeln!(out, "sigma_{name} ~ HalfNormal({h})")?;
                 writeln!(out, "mu_{name} = exp(log_mu_{name})")?;
-                let mean = self.expected(out, p, h);
-                writeln!(
-                    out,
-                    "log_{name}[subject] ~ Normal({mean}, sigma_{name}){at}"
-                )?;
+                self.normal(out, p, h, effects)?;
             }
             Pooling::None => {
                 let wide = (s * s + h * h).sqrt();
@@ -262,19 +291,20 @@ impl Spec {
     }
 
     /// Φ⁻¹(p) ~ Normal(mu, sigma).
-    fn probability(&self, out: &mut String, p: &Parameter, prior: &Prior) -> std::fmt::Result {
+    fn probability(
+        &self,
+        out: &mut String,
+        p: &Parameter,
+        prior: &Prior,
+        effects: &mut Option<Conditional>,
+    ) -> std::fmt::Result {
         let (name, Prior { m, s, h }) = (p.name, *prior);
-        let at = self.coordinates(name);
         match self.pooling {
             Pooling::Partial => {
                 writeln!(out, "mu_{name}_probit ~ Normal({m}, {s})")?;
                 writeln!(out, "sigma_{name}_probit ~ HalfNormal({h})")?;
                 writeln!(out, "mu_{name} = exp(log_ndtr(mu_{name}_probit))")?;
-                let mean = self.expected(out, p, h);
-                writeln!(
-                    out,
-                    "probit_{name}[subject] ~ Normal({mean}, sigma_{name}_probit){at}"
-                )?;
+                self.normal(out, p, h, effects)?;
             }
             Pooling::None => {
                 let wide = (s * s + h * h).sqrt();
@@ -282,6 +312,28 @@ impl Spec {
             }
         }
         writeln!(out, "{name}[subject] = exp(log_ndtr(probit_{name}))\n")
+    }
+
+    /// The scaled parameter of every subject, normal around what is expected of it.
+    fn normal(
+        &self,
+        out: &mut String,
+        p: &Parameter,
+        h: f64,
+        effects: &mut Option<Conditional>,
+    ) -> std::fmt::Result {
+        let (scaled, at) = (p.scaled_name(), self.coordinates(p.name));
+        let (mut mean, mut spread) = (self.expected(out, p, h), p.spread_name());
+        if let Some(effects) = effects {
+            [mean, spread] = effects.given(out, p.name, &mean, &spread);
+            effects.push(format!("_own_{}", p.name));
+        }
+        writeln!(out, "{scaled}[subject] ~ Normal({mean}, {spread}){at}")?;
+        if effects.is_some() {
+            let name = p.name;
+            writeln!(out, "let _own_{name} = ({scaled} - {mean}) / ({spread})")?;
+        }
+        Ok(())
     }
 
     fn wald(&self) -> String {

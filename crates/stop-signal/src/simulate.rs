@@ -1,6 +1,7 @@
 //! Simulated subjects: parameters from a population, trials by racing.
 
 use crate::config::{Config, Task};
+use crate::correlations::name_of;
 use crate::params::{Kind, Parameter, Params};
 use fitzroy::rng::{Purpose, Rng};
 use serde_json::{Value, json};
@@ -44,23 +45,21 @@ pub fn simulate(config: &Config, n: usize, seed: u64) -> Simulated {
 
 /// X = median · e^(spread · z); probabilities likewise in probits.
 fn person(config: &Config, rng: &mut Rng) -> Params {
-    let medians = config.population.iter().zip(&config.spread);
-    let one = |(p, (m, s)): (&Parameter, (&f64, &f64))| {
-        let shift = s * rng.normal();
+    let all = config.kind.parameters();
+    let mut z: Vec<f64> = all.iter().map(|_| rng.normal()).collect();
+    if let Some(known) = &config.correlations {
+        z = known.apply(&z);
+    }
+    let one = |(k, p): (usize, &Parameter)| {
+        let (m, shift) = (config.population[k], config.spread[k] * z[k]);
         match p.probability {
-            true => ndtr(ndtri(*m) + shift),
+            true => ndtr(ndtri(m) + shift),
             false => m * libm::exp(shift),
         }
     };
     Params {
         kind: config.kind,
-        values: config
-            .kind
-            .parameters()
-            .iter()
-            .zip(medians)
-            .map(one)
-            .collect(),
+        values: all.iter().enumerate().map(one).collect(),
     }
 }
 
@@ -224,6 +223,10 @@ impl Simulated {
             };
             population.insert(mu, json!(m));
             population.insert(p.spread_name(), json!(config.spread[k]));
+        }
+        for &(i, j, r) in config.correlations.iter().flat_map(|known| &known.pairs) {
+            let all = config.kind.parameters();
+            population.insert(name_of(&all[i], &all[j]), json!(r));
         }
         let ssrt: Vec<f64> = self.params.iter().map(Params::ssrt).collect();
         params.insert("ssrt".into(), json!(ssrt));

@@ -1,9 +1,11 @@
 //! Stop-signal tasks: a study fitted, and what a fit leaves beside its draws.
 
 mod combine;
+mod correlations;
 mod results;
 
 pub use combine::{Combined, Combining, combine};
+pub use correlations::correlations_text;
 pub use results::{About, Write, behaviour, estimates, report, subjects_csv};
 
 use crate::sampling::{Sampling, Special};
@@ -83,6 +85,9 @@ impl StudyFit<'_> {
         write("model.fz", self.spec.text().as_bytes())?;
         let read = format!("{:#}\n", self.study.report());
         write("data_report.json", read.as_bytes())?;
+        if let Some(table) = correlations::csv(trace, self.spec.kind) {
+            write("correlations.csv", table.as_bytes())?;
+        }
         let subjects = trace.coords.get("subject");
         let subjects = subjects.map_or(Vec::new(), |s| (0..s.len()).map(|i| s.text(i)).collect());
         let subjects = subjects_csv(trace, self.spec, &subjects);

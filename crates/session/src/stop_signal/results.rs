@@ -1,5 +1,6 @@
 //! What a fit leaves beside its draws: estimates of every subject, and figures.
 
+use super::correlations;
 use fitzroy::Result;
 use fitzroy::diagnose::{Diagnosis, hdi, quantile_of_sorted};
 use fitzroy::draws::Trace;
@@ -19,7 +20,7 @@ use serde_json::Value;
 const REPLICATES: usize = 100;
 
 /// Mean, sd and 90 % interval of one recorded element.
-fn estimate(trace: &Trace, name: &str, element: usize) -> Option<[f64; 4]> {
+pub(super) fn estimate(trace: &Trace, name: &str, element: usize) -> Option<[f64; 4]> {
     let mut sorted = trace
         .group("posterior")?
         .variable(name)?
@@ -132,6 +133,10 @@ pub fn report(
         scene,
         caption: String::new(),
     }));
+    if let Some(table) = correlations::block(trace, spec.kind) {
+        let section = Section::new("Correlations of subjects' parameters", vec![table]);
+        page.sections.insert(0, section);
+    }
     page.sections
         .insert(0, Section::new("Stop-signal model", own));
     write("report.html", page.html().as_bytes())

@@ -1,6 +1,7 @@
 //! The fit of one block: what of its draws and of its model is needed.
 
 use super::Blocks;
+use crate::correlations::{name_of, pairs};
 use crate::params::{Kind, Parameter};
 use fitzroy::diagnose::{Chains, mean, rhat, sd};
 use fitzroy::draws::{Group, Trace, Variable};
@@ -108,6 +109,15 @@ impl Block {
                  Wald baselines"
             ));
         };
+        if pairs(kind).iter().any(|&(i, j)| {
+            let all = kind.parameters();
+            posterior.variable(&name_of(&all[i], &all[j])).is_some()
+        }) {
+            return refused(format!(
+                "{name}: its subjects' effects are correlated (⟨correlated⟩); blocks are combined where \
+                 they are independent"
+            ));
+        }
         let levels = levels(kind);
         let first = find(&levels[0].subject)?;
         let n_draws = first.shape[0] * first.shape[1];

@@ -17,12 +17,12 @@ use fitzroy::run::{self, CoordinateChoice};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::chains::Ended;
 use fitzroy_session::clock::Clock;
-use fitzroy_session::stop_signal::{About, StudyFit, Write, adapt, report};
+use fitzroy_session::stop_signal::{About, StudyFit, Write, adapt, correlations_text, report};
 use fitzroy_session::{Fit, Session};
 use fitzroy_stop_signal::covariates::{Asked, Covariates};
 use fitzroy_stop_signal::data::{self, Options, Study};
 use fitzroy_stop_signal::integration;
-use fitzroy_stop_signal::model::{Pooling, Spec};
+use fitzroy_stop_signal::model::{Kind, Pooling, Spec};
 use fitzroy_stop_signal::priors;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -39,6 +39,7 @@ use std::path::{Path, PathBuf};
     fitzroy stop-signal fit export.txt --columns layout.toml --premature drop\n  \
     fitzroy stop-signal fit study.xlsx --columns subject=ID,rt=Go.RT --unit ms\n  \
     fitzroy stop-signal fit study.csv --block 3/40 --out block-3\n  \
+    fitzroy stop-signal fit study.csv --correlated --out together\n  \
     fitzroy stop-signal fit study.csv --subjects children.csv --slope stop_mu=age,ptf=group\n  \
     fitzroy stop-signal fit study.csv --out study --resume\n\n\
     Columns: subject, stimulus (0, 1), response (0 none, 1, 2), rt, ssd (empty on go trials),\n\
@@ -73,6 +74,9 @@ pub(crate) struct FitArgs {
         requires = "subjects"
     )]
     slope: Vec<String>,
+    /// Subjects' effects are correlated; their matrix is LKJ(ETA), 2 if nothing is given
+    #[arg(long, value_name = "ETA", num_args = 0..=1, default_missing_value = "2", require_equals = true)]
+    correlated: Option<f64>,
     /// Block K of N blocks of subjects, for jobs of an array
     #[arg(long, value_name = "K/N")]
     block: Option<String>,
@@ -104,6 +108,7 @@ impl FitArgs {
     fn spec(&self) -> Result<Spec> {
         let mut spec = self.likelihood.spec()?;
         spec.pooling = self.pooling;
+        spec.correlated = self.correlated;
         spec.centred.clone_from(&self.centred);
         spec.noncentred.clone_from(&self.noncentred);
         if let Some(path) = &self.priors {
@@ -261,7 +266,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     if common.json {
         json::print(&sampled.document);
     } else {
-        show(&sampled, common.quiet);
+        show(&sampled, spec.kind, common.quiet);
     }
     let reported = flags.no_report || {
         let about = About {
@@ -308,7 +313,7 @@ fn header(study: &Study, session: &Session) {
     integrated.into_iter().for_each(terminal::note);
 }
 
-fn show(fit: &Fit, quiet: bool) {
+fn show(fit: &Fit, kind: Kind, quiet: bool) {
     let (diagnosis, outcome) = (&fit.diagnosis, fit.outcome.as_deref());
     let Some(outcome) = outcome.filter(|_| !quiet) else {
         terminal::out(verdict_line(diagnosis));
@@ -335,6 +340,8 @@ fn show(fit: &Fit, quiet: bool) {
         plates.join(", ")
     ));
     terminal::out(diagnosis_text(diagnosis, &TextOptions::default()));
+    let together = correlations_text(&fit.trace, kind);
+    together.into_iter().for_each(terminal::out);
     let folder = fit.folder.as_deref().unwrap_or(Path::new(""));
     terminal::out(format_args!("wrote {}", folder.display()));
 }
