@@ -1809,3 +1809,15 @@ def elements_by_rows_of_places() -> None:
         table[i, j], {v: pt.constant(p.astype("int32")) for v, p in places.items()}
     )
     pm.Normal("y", picked, 1, observed=rng.normal(size=(2, 5)))
+
+
+@model
+def determinants_with_their_sign() -> None:
+    """Of two, three and four rows."""
+    rng = np.random.default_rng(75)
+    for n in (2, 3, 4):
+        a, x = pm.HalfNormal(f"a_{n}", 1, shape=n), pm.Normal(f"x_{n}", 0, 1, shape=n)
+        cov = pt.outer(x, x) + pt.diag(a) + 0.1 * np.eye(n)
+        pm.Potential(f"volume_{n}", -2 * pt.log(pt.linalg.det(cov)))
+        signed = pt.outer(x, a) + rng.normal(size=(n, n))
+        pm.Normal(f"y_{n}", pt.linalg.det(signed), 5, observed=1.0)

@@ -9,6 +9,9 @@ from .walk import Walk, core_of, op
 
 __all__ = ["log_determinant_of", "square"]
 
+#: Rows up to which a determinant is written out.
+WRITTEN_OUT = 4
+
 
 def square(walk: Walk, v: Any, where: str) -> Expr:
     """A square matrix, whose two axes become one dim and its twin."""
@@ -97,7 +100,25 @@ def log_determinant_of(walk: Walk, matrix: Any) -> Expr:
 
 @op("Det")
 def determinant(walk: Walk, v: Any) -> Expr:
-    raise Unconvertible("Det", "the sign of a determinant; pt.linalg.slogdet(A)[1] has none")
+    """A determinant with its sign, by minors."""
+    matrix = v.owner.inputs[0]
+    n = walk.constants.whole(matrix.shape[-1])
+    if matrix.type.ndim != 2 or n > WRITTEN_OUT:
+        why = f"the sign of a determinant of more than {WRITTEN_OUT} rows"
+        raise Unconvertible("Det", f"{why}; pt.linalg.slogdet(A)[1] has none")
+    return walk.expr(_by_minors(matrix, list(range(n)), 0))
+
+
+def _by_minors(matrix: Any, columns: list[int], row: int) -> Any:
+    """The determinant of these columns and of the rows from `row` on."""
+    if len(columns) == 1:
+        return matrix[row, columns[0]]
+    total: Any = 0.0
+    for k, column in enumerate(columns):
+        rest = columns[:k] + columns[k + 1 :]
+        term = matrix[row, column] * _by_minors(matrix, rest, row + 1)
+        total = total - term if k % 2 else total + term
+    return total
 
 
 def _plain_diagonal(v: Any, n: int = 2) -> bool:
