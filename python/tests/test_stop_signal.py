@@ -87,7 +87,7 @@ def test_the_ex_gaussian_race_is_simulated_and_fitted(single):
     assert {"mu_ssrt", "mu_go_mean", "go_tau"} <= set(posterior.data_vars)
     assert ("error_mu" in posterior.data_vars) is not single
     assert "StopSignalExGaussian" in model.model.text
-    with pytest.raises(ValueError, match=r"⟨model wald⟩: cannot be simulated"):
+    with pytest.raises(ValueError, match=r"model='wald': cannot be simulated"):
         simulate_from_config(model="wald")
 
 
