@@ -1775,12 +1775,13 @@ def values_that_several_learn() -> None:
 
 @model
 def a_state_that_is_a_matrix() -> None:
-    """The variance of a filter, step by step."""
+    """The variance of a filter of level and slope, step by step."""
     y = np.random.default_rng(73).normal(size=10)
+    moves = np.array([[1.0, 1.0], [0.0, 1.0]])
     drift, error = pm.HalfNormal("drift", 1, shape=2), pm.HalfNormal("error", 1)
 
     def step(y: Any, m: Any, p: Any, drift: Any, error: Any) -> Any:
-        p = p + pt.diag(drift**2)
+        m, p = moves @ m, moves @ p @ moves.T + pt.diag(drift**2)
         s = p[0, 0] + error**2
         gain = p[:, 0] / s
         return (

@@ -12,7 +12,7 @@ from .elementwise import met
 from .walk import Walk, core_name, op, strip
 from .writer import Column
 
-__all__ = ["join_parts", "stacked"]
+__all__ = ["join_parts", "looked_up", "stacked"]
 
 
 @op("MakeVector")
@@ -142,14 +142,14 @@ def _concatenated(
         else:
             place = np.zeros(new.size, dtype=int)
             place[begins : begins + size] = np.arange(size)
-            e = _looked_up(walk, p, axis, place, new)
+            e = looked_up(walk, p, axis, place, new)
         whole.append(walk.repeat(e, list(axes)))
         begins += size
     walk.notes.append("a concatenation is made of look-ups")
     return _chosen(walk, whole, which, new, axes)
 
 
-def _looked_up(walk: Walk, e: Expr, axis: int, place: Any, rows: Axis) -> Expr:
+def looked_up(walk: Walk, e: Expr, axis: int, place: Any, rows: Axis) -> Expr:
     """Elements of an axis by their places."""
     e = walk.writer.named(e)
     of = e.axes[axis]
