@@ -11,5 +11,6 @@ pub mod large_pages;
 pub mod maths;
 pub mod nn;
 pub mod probe;
+pub mod scratch;
 
 pub use fnv::Fnv;

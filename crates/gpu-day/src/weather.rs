@@ -58,7 +58,7 @@ fn archive(lat: &[f64], lon: &[f64], levels: &[f64], n_times: usize) -> Archive 
         mask: None,
         curved: None,
         statics: Vec::new(),
-        values,
+        values: values.into(),
     }
 }
 

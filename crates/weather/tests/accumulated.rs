@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod noise;
+mod rooms;
 
 use fitzroy_weather::data::{Accumulation, Archive, Chosen, Contents, Missing, Reading};
 use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
@@ -71,7 +72,7 @@ fn read(
         },
         ..Chosen::default()
     };
-    Archive::read_with_contents(std::slice::from_ref(&path.0), &chosen, None)
+    rooms::read(std::slice::from_ref(&path.0), &chosen)
 }
 
 /// What each step brought, a third of it nothing.

@@ -5,7 +5,9 @@
 //! all kinds are made anew, of another seed for each. `FITZROY_DIFFERENTIAL` says how many seeds.
 #![allow(clippy::unwrap_used)]
 
-use fitzroy_weather::data::{Archive, Chosen, Missing, Names, Reading};
+mod rooms;
+
+use fitzroy_weather::data::{Chosen, Missing, Names, Reading};
 use fitzroy_weather::files::Region;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -26,8 +28,8 @@ fn texts(value: &Value) -> Vec<String> {
 
 /// What is wrong with the refusal of an archive whose message must hold these words.
 fn refused(files: &[PathBuf], words: &[String]) -> Result<(), String> {
-    let message = match Archive::read(files, &Chosen::default(), None) {
-        Ok(read) => return Err(format!("was read, {} records", read.times.len())),
+    let message = match rooms::read(files, &Chosen::default()) {
+        Ok((read, _)) => return Err(format!("was read, {} records", read.times.len())),
         Err(error) => error.to_string(),
     };
     match words.iter().find(|word| !message.contains(*word)) {
@@ -71,7 +73,9 @@ fn compare(folder: &Path) -> Result<(), String> {
             ..Reading::default()
         },
     };
-    let read = Archive::read(&files, &chosen, None).map_err(|error| error.to_string())?;
+    let read = rooms::read(&files, &chosen)
+        .map_err(|error| error.to_string())?
+        .0;
     let times: Vec<f64> = read.times.iter().map(|t| t.0 as f64).collect();
     if times != numbers(&expected["times"]) {
         return Err(format!("times {times:?}, not {}", expected["times"]));

@@ -43,7 +43,10 @@ fn problem(baseline: Baseline) -> Problem {
         mask: (baseline == Baseline::Momentum).then(|| Mask::new(n_times as usize * 108)),
         curved: None,
         statics: Vec::new(),
-        values: (0..n_times * 108).map(|k| (k * 37 % 101) as f32).collect(),
+        values: (0..n_times * 108)
+            .map(|k| (k * 37 % 101) as f32)
+            .collect::<Vec<f32>>()
+            .into(),
     };
     let by = SplitBy::Ratios {
         train: 0.6,

@@ -120,10 +120,14 @@ fn what_a_file_holds_and_what_is_used_is_said_and_kept() {
 
 /// The same archive with the places of its points one by one, as a curvilinear grid has them.
 fn curved(scratch: &Scratch, from: &str, to: &str) {
-    use fitzroy_weather::data::{Archive, Chosen};
+    use fitzroy_weather::data::{Archive, Chosen, Room};
     use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
-    let read =
-        Archive::read(&[scratch.0.join(from)], &Chosen::default(), None).expect("it is read");
+    let read = Archive::read(
+        &[scratch.0.join(from)],
+        &Chosen::default(),
+        &Room::in_memory(),
+    )
+    .expect("it is read");
     let (n, n_channels) = (read.n_nodes(), read.channels.len());
     let mut names: Vec<&str> = read.channels.iter().map(|c| c.variable.as_str()).collect();
     names.dedup();

@@ -2,6 +2,7 @@
 
 mod archives;
 mod carried;
+mod limited;
 mod missing;
 mod pages;
 #[path = "../program/mod.rs"]

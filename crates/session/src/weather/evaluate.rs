@@ -19,6 +19,8 @@ pub struct Scoring<'a> {
     pub data: &'a [PathBuf],
     /// How they are read; where nothing is said, as those of the training.
     pub reading: Asked,
+    /// The folder for data that do not fit into memory; none for the current one.
+    pub scratch: Option<&'a Path>,
     /// A checkpoint, or a folder of them; several are an ensemble, as is a folder of members.
     pub checkpoints: &'a [PathBuf],
     /// Leads, initial times and rivals.
@@ -77,7 +79,12 @@ impl Scoring<'_> {
     ) -> Result<Option<Scored>> {
         let members = find_members(self.checkpoints, &**face)?;
         let found = &members[0];
-        let archive = read_for(&found.checkpoint, self.data, &self.reading)?;
+        let archive = read_for(
+            &found.checkpoint,
+            self.data,
+            (&self.reading, self.scratch),
+            &**face,
+        )?;
         let splits = Splits::for_scores(&archive, &saved_split(&found.checkpoint)?)?;
         let problem = Problem::restore(archive, splits, &found.checkpoint)?;
         let saved = found.checkpoint.settings["data_checksum"].as_u64();

@@ -18,6 +18,8 @@ pub struct Forecasting<'a> {
     pub data: &'a [PathBuf],
     /// How they are read; where nothing is said, as those of the training.
     pub reading: Asked,
+    /// The folder for data that do not fit into memory; none for the current one.
+    pub scratch: Option<&'a Path>,
     /// A checkpoint, or a folder of them; several are an ensemble, as is a folder of members.
     pub checkpoints: &'a [PathBuf],
     /// Time of the last known state; none if a step before [`Forecasting::target`].
@@ -74,7 +76,12 @@ impl Forecasting<'_> {
         }
         let members = find_members(self.checkpoints, face)?;
         let found = &members[0];
-        let archive = read_for(&found.checkpoint, self.data, &self.reading)?;
+        let archive = read_for(
+            &found.checkpoint,
+            self.data,
+            (&self.reading, self.scratch),
+            face,
+        )?;
         let step_s = archive.step_s;
         let start = match (self.start, self.target) {
             (Some(start), _) => start,

@@ -1,7 +1,7 @@
 //! Training from files to a folder with checkpoints, metrics and a page.
 
 use super::device::Taken;
-use super::{channels_of, free_bytes, pages};
+use super::{channels_of, free_bytes, pages, room, tell_of_file};
 use crate::clock::{Clock, unix_seconds};
 use crate::face::{Face, Note};
 use crate::folder::{Folder, Lock};
@@ -31,6 +31,8 @@ pub struct Request {
     pub levels: Vec<f64>,
     /// How files are read; where nothing is said, as those of the checkpoint.
     pub reading: Asked,
+    /// The folder for data that do not fit into memory; none for the current one.
+    pub scratch: Option<PathBuf>,
     /// Which records train, validate and test.
     pub split: SplitBy,
     /// What to learn.
@@ -113,7 +115,11 @@ pub struct Trained {
 impl Request {
     /// Data, graph and network, over what the checkpoint says that it starts from; and what was
     /// taken over.
-    fn problem(&self, found: Option<&Found>) -> Result<(Problem, Contents, Option<Carried>)> {
+    fn problem(
+        &self,
+        found: Option<&Found>,
+        face: &dyn Face,
+    ) -> Result<(Problem, Contents, Option<Carried>)> {
         let saved = found.map(|found| &found.checkpoint);
         let (variables, levels) = saved.map(channels_of).unwrap_or_default();
         let or = |own: &Vec<String>| {
@@ -133,7 +139,9 @@ impl Request {
             },
             reading: self.reading.over(reading),
         };
-        let (archive, contents) = Archive::read_with_contents(&self.data, &chosen, free_bytes())?;
+        let scratch = self.scratch.as_deref();
+        let (archive, contents) = Archive::read_with_contents(&self.data, &chosen, &room(scratch))?;
+        tell_of_file(&archive, scratch, face);
         let splits = Splits::new(&archive, &self.split)?;
         let (architecture, task) = self.wanted.settle(&self.task, saved)?;
         let weighting = self.weighting.clone();
@@ -178,7 +186,7 @@ impl Training {
     /// memory; the checkpoint it starts from cannot be read or is of another network.
     pub fn new(request: &Request, gpu: Option<Taken>, face: &dyn Face) -> Result<Training> {
         let found = request.start.find(face)?;
-        let (problem, contents, carried) = request.problem(found.as_ref())?;
+        let (problem, contents, carried) = request.problem(found.as_ref(), face)?;
         let free = gpu
             .as_ref()
             .map_or_else(free_bytes, |gpu| Some(gpu.free_bytes));

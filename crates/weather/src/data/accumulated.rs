@@ -85,15 +85,11 @@ impl Archive {
 
     /// Leaves out the first time and those behind gaps; how many.
     fn leave_out_first(&mut self) -> usize {
-        let (step_s, len) = (usual_step(&self.times), self.record_len());
+        let step_s = usual_step(&self.times);
         let follows = |t: usize| t > 0 && self.times[t].0 - self.times[t - 1].0 == step_s;
         let kept: Vec<usize> = (0..self.times.len()).filter(|&t| follows(t)).collect();
-        for (to, &t) in kept.iter().enumerate() {
-            self.values.copy_within(t * len..(t + 1) * len, to * len);
-        }
-        self.values.truncate(kept.len() * len);
         let n_out = self.times.len() - kept.len();
-        self.times = kept.iter().map(|&t| self.times[t]).collect();
+        self.keep(&kept);
         n_out
     }
 

@@ -1,18 +1,19 @@
-//! All records of all files in memory: time by time, node by node, channel by channel.
+//! All records of all files: time by time, node by node, channel by channel.
 
 use super::accumulated::Accumulation;
-use super::check::{Spread, is_number};
+use super::check::{Seen, Spread, is_number};
 use super::contents::Contents;
 use super::mask::Mask;
 use super::merge::Merged;
 use super::missing::Missing;
 use super::names::Names;
-use super::parts::Parts;
+use super::parts::{Part, Parts};
 use super::times::{RECORDS_MIN, check_number, usual_step};
+use super::values::{Room, Values};
 use crate::files::Region;
 use crate::graph::{Place, Points};
 use crate::time::Time;
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, Result};
 use flate2::Crc;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -98,7 +99,7 @@ pub struct Archive {
     /// and scores.
     pub mask: Option<Mask>,
     /// (time, node, channel); nodes row by row from the south-west.
-    pub values: Vec<f32>,
+    pub values: Values,
 }
 
 impl Archive {
@@ -181,8 +182,8 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::read_with_contents`].
-    pub fn read(paths: &[PathBuf], chosen: &Chosen, memory_bytes: Option<u64>) -> Result<Self> {
-        Ok(Self::read_with_contents(paths, chosen, memory_bytes)?.0)
+    pub fn read(paths: &[PathBuf], chosen: &Chosen, room: &Room) -> Result<Self> {
+        Ok(Self::read_with_contents(paths, chosen, room)?.0)
     }
 
     /// Reads files, and says what they hold and what of it is used. Each may hold some of the
@@ -191,13 +192,13 @@ impl Archive {
     /// # Errors
     /// A file cannot be read; a variable or level is missing; units or grids differ; times repeat
     /// or are out of order; values are missing, are fill values, or belie their units; it would
-    /// not fit into `memory_bytes`.
+    /// not fit into the `room`.
     pub fn read_with_contents(
         paths: &[PathBuf],
         chosen: &Chosen,
-        memory_bytes: Option<u64>,
+        room: &Room,
     ) -> Result<(Self, Contents)> {
-        Self::read_at_least(RECORDS_MIN, paths, chosen, memory_bytes)
+        Self::read_at_least(RECORDS_MIN, paths, chosen, room)
     }
 
     /// The same, of as few as `least` times; a forecast has fewer than an archive needs.
@@ -205,7 +206,7 @@ impl Archive {
         least: usize,
         paths: &[PathBuf],
         chosen: &Chosen,
-        memory_bytes: Option<u64>,
+        room: &Room,
     ) -> Result<(Self, Contents)> {
         let parts = Parts::open(paths, &chosen.reading)?;
         let merged = Merged::new(&parts, chosen)?;
@@ -221,21 +222,10 @@ impl Archive {
             absent: Vec::new(),
             mask: None,
             channels: merged.courses.iter().map(|c| c.channel.clone()).collect(),
-            values: Vec::new(),
+            values: Vec::new().into(),
         };
-        let needed = (archive.times.len() * archive.record_len()) as u64 * 4;
-        if let Some(free) = memory_bytes.filter(|&free| needed > free) {
-            let gib = |bytes: u64| bytes as f64 / (1_u64 << 30) as f64;
-            return Err(Error::new(
-                ErrorKind::Device,
-                format!(
-                    "the data need {:.1} GiB of memory, {:.1} GiB is free; read fewer files, \
-                     ⟨variables⟩ or ⟨levels⟩, or a ⟨region⟩",
-                    gib(needed),
-                    gib(free)
-                ),
-            ));
-        }
+        let len = archive.times.len() * archive.record_len();
+        archive.values = Values::missing(len, room)?;
         archive.fill(&parts, &merged)?;
         let forecast = least < RECORDS_MIN;
         let changes = archive.take_changes(chosen.reading.accumulation, forecast);
@@ -286,47 +276,70 @@ impl Archive {
 
     /// Reads the numbers of all channels at all times.
     fn fill(&mut self, parts: &Parts, merged: &Merged) -> Result<()> {
-        let (n, n_channels) = (self.n_nodes(), self.channels.len());
-        self.values = vec![f32::NAN; self.times.len() * n * n_channels];
+        let at_once = self.values.records_at_once(self.record_len());
         for (k, part) in parts.all.iter().enumerate() {
-            let times: Vec<Option<usize>> = part
-                .file
-                .axes
-                .times
-                .iter()
-                .map(|time| self.times.binary_search(time).ok())
-                .collect();
-            for (v, held) in part.file.variables.iter().enumerate() {
-                let own = merged.levels_of(k, v);
-                if own.is_empty() || times.iter().all(Option::is_none) {
-                    continue;
-                }
-                let values = &mut self.values;
-                let sink = |record: usize, fields: &[f32]| {
-                    let Some(time) = times[record] else { return };
-                    for (&(channel, _), field) in own.iter().zip(fields.chunks_exact(n)) {
-                        for (node, &x) in field.iter().enumerate() {
-                            values[(time * n + node) * n_channels + channel] = x;
-                        }
-                    }
-                };
-                let levels: Vec<usize> = own.iter().map(|(_, level)| *level).collect();
-                let conversion = part.meanings[v].conversion;
-                let read = part.file.read_as(held, &levels, conversion, sink);
-                read.map_err(|error| error.context(format!("{}: `{}`", part.path, held.name)))?;
+            let n = part.file.axes.times.len();
+            // No chunk of a file is unpacked for two blocks.
+            let block = at_once.next_multiple_of(part.file.records_of_chunks());
+            for first in (0..n).step_by(block) {
+                self.fill_from((k, part), merged, first..(first + block).min(n))?;
             }
         }
         Ok(())
     }
 
+    /// Reads the numbers of some records of a file.
+    fn fill_from(
+        &mut self,
+        (k, part): (usize, &Part),
+        merged: &Merged,
+        records: Range<usize>,
+    ) -> Result<()> {
+        let (n, n_channels, len) = (self.n_nodes(), self.channels.len(), self.record_len());
+        let times = part.file.axes.times[records.clone()].iter();
+        let times: Vec<Option<usize>> = times
+            .map(|time| self.times.binary_search(time).ok())
+            .collect();
+        let known = || times.iter().flatten().copied();
+        let Some((low, high)) = known().min().zip(known().max()) else {
+            return Ok(());
+        };
+        for (v, held) in part.file.variables.iter().enumerate() {
+            let own = merged.levels_of(k, v);
+            if own.is_empty() {
+                continue;
+            }
+            let values = &mut self.values;
+            let sink = |record: usize, fields: &[f32]| {
+                let Some(time) = times[record - records.start] else {
+                    return;
+                };
+                for (&(channel, _), field) in own.iter().zip(fields.chunks_exact(n)) {
+                    for (node, &x) in field.iter().enumerate() {
+                        values[(time * n + node) * n_channels + channel] = x;
+                    }
+                }
+            };
+            let levels: Vec<usize> = own.iter().map(|(_, level)| *level).collect();
+            let conversion = part.meanings[v].conversion;
+            let read = part
+                .file
+                .read_records(held, &levels, conversion, records.clone(), sink);
+            read.map_err(|error| error.context(format!("{}: `{}`", part.path, held.name)))?;
+        }
+        self.values.settle(low * len..(high + 1) * len)
+    }
+
     /// The spread of each channel.
     fn spreads(&self, parts: &Parts, merged: &Merged) -> Result<Vec<Spread>> {
-        let spread = |channel: usize| {
-            self.numbers(channel).spread().map_err(|(time, message)| {
-                let path = merged.path_of(parts, channel, self.times[time]);
-                Error::data(format!("{path}: {message}"))
-            })
+        let spread = |(channel, seen): (usize, &Seen)| {
+            self.numbers(channel)
+                .spread(seen)
+                .map_err(|(time, message)| {
+                    let path = merged.path_of(parts, channel, self.times[time]);
+                    Error::data(format!("{path}: {message}"))
+                })
         };
-        (0..self.channels.len()).map(spread).collect()
+        self.sweep().iter().enumerate().map(spread).collect()
     }
 }

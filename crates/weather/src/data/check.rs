@@ -18,11 +18,11 @@ pub(super) fn is_number(x: f32) -> bool {
 /// The numbers of one channel: those of `values` from `channel` on, each `stride`-th;
 /// place by place, time by time.
 pub(super) struct Numbers<'a> {
-    pub(super) channel: &'a Channel,
-    pub(super) values: &'a [f32],
-    pub(super) first: usize,
-    pub(super) stride: usize,
-    pub(super) archive: &'a Archive,
+    channel: &'a Channel,
+    values: &'a [f32],
+    first: usize,
+    stride: usize,
+    archive: &'a Archive,
 }
 
 /// Least, mean and greatest.
@@ -38,7 +38,7 @@ pub struct Spread {
 
 impl Numbers<'_> {
     /// Every one.
-    pub(super) fn all(&self) -> impl Iterator<Item = f32> + '_ {
+    fn all(&self) -> impl Iterator<Item = f32> + '_ {
         let own = self.values.get(self.first..).unwrap_or(&[]);
         own.iter().step_by(self.stride).copied()
     }
@@ -62,13 +62,15 @@ impl Numbers<'_> {
         ))
     }
 
-    /// The spread of the numbers.
+    /// The spread of the numbers, which a sweep has `seen`.
     ///
     /// # Errors
     /// Some are missing, not finite, or fill values: the first time, and how many, which and where.
-    pub(super) fn spread(&self) -> Result<Spread, (usize, String)> {
+    pub(super) fn spread(&self, seen: &Seen) -> Result<Spread, (usize, String)> {
         let label = self.channel.label();
-        if let Some((bad, time, n, place)) = self.place(|x| !x.is_finite()) {
+        if seen.n_finite < seen.n
+            && let Some((bad, time, n, place)) = self.place(|x| !x.is_finite())
+        {
             let when = self.archive.times[time].iso();
             let message = format!(
                 "{label} has {bad} of {n} values missing or not finite at {when} ({place}); nothing is \
@@ -77,7 +79,7 @@ impl Numbers<'_> {
             );
             return Err((time, message));
         }
-        if let Some(fill) = self.undeclared()
+        if let Some(fill) = seen.fills().next()
             && let Some((bad, time, n, place)) = self.place(|x| x == fill)
         {
             let when = self.archive.times[time].iso();
@@ -88,35 +90,97 @@ impl Numbers<'_> {
             );
             return Err((time, message));
         }
-        let (mut sum, mut count) = (0.0, 0.0);
-        let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
-        for x in self.all().map(f64::from) {
-            sum += x;
-            count += 1.0;
-            (min, max) = (min.min(x), max.max(x));
-        }
         Ok(Spread {
-            min,
-            mean: sum / f64::max(count, 1.0),
-            max,
+            min: seen.min,
+            mean: seen.sum / seen.n_finite.max(1) as f64,
+            max: seen.max,
         })
     }
+}
 
-    /// A number that must be a fill value: by its size, or because it is one of those that are used
-    /// so and lies far from all others.
-    pub(super) fn undeclared(&self) -> Option<f32> {
-        let regular = |x: &f32| is_number(*x) && !FILLS.contains(x);
-        let start = (f64::INFINITY, f64::NEG_INFINITY);
-        let (low, high) = self.all().filter(regular).fold(start, |(low, high), x| {
-            (low.min(f64::from(x)), high.max(f64::from(x)))
-        });
+/// What a sweep over all records has seen of a channel.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// Numbers, and those of them that are finite.
+    pub(super) n: usize,
+    pub(super) n_finite: usize,
+    /// Least, greatest and sum of the finite ones.
+    min: f64,
+    max: f64,
+    sum: f64,
+    /// Least and greatest of those that cannot be fill values.
+    regular: (f64, f64),
+    /// Different numbers that may be fill values, in the order in which they come.
+    suspects: Vec<f32>,
+}
+
+/// Suspects of a channel that are kept; a channel of garbage has no end of them.
+const SUSPECTS_MAX: usize = 16;
+
+impl Seen {
+    fn nothing() -> Self {
+        let (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
+        Seen {
+            n: 0,
+            n_finite: 0,
+            min: low,
+            max: high,
+            sum: 0.0,
+            regular: (low, high),
+            suspects: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, x: f32) {
+        self.n += 1;
+        if !x.is_finite() {
+            return;
+        }
+        self.n_finite += 1;
+        let wide = f64::from(x);
+        self.sum += wide;
+        (self.min, self.max) = (self.min.min(wide), self.max.max(wide));
+        if is_number(x) && !FILLS.contains(&x) {
+            self.regular = (self.regular.0.min(wide), self.regular.1.max(wide));
+        } else if !self.suspects.contains(&x) && self.suspects.len() < SUSPECTS_MAX {
+            self.suspects.push(x);
+        }
+    }
+
+    /// Numbers that must be fill values: by their size, or because they are some of those that are
+    /// used so and lie far from all others.
+    pub(super) fn fills(&self) -> impl Iterator<Item = f32> + '_ {
+        let (low, high) = self.regular;
         // A number of the list is meant as it stands where it lies among the others.
-        let apart = |x: f32| {
+        let apart = move |x: f32| {
             let x = f64::from(x);
             !(low <= high) || (low - x).max(x - high) > high - low
         };
-        let is_fill = |x: f32| !is_number(x) || FILLS.contains(&x) && apart(x);
-        self.all().find(|x| x.is_finite() && is_fill(*x))
+        let all = self.suspects.iter().copied();
+        all.filter(move |x| !is_number(*x) || apart(*x))
+    }
+}
+
+impl Archive {
+    /// Looks at all numbers once, record by record; what it saw of each channel.
+    pub(super) fn sweep(&self) -> Vec<Seen> {
+        let n = self.channels.len();
+        let mut seen = vec![Seen::nothing(); n];
+        for numbers in self.values.chunks_exact(n) {
+            seen.iter_mut().zip(numbers).for_each(|(s, &x)| s.take(x));
+        }
+        seen
+    }
+
+    /// The numbers of a channel.
+    pub(super) fn numbers(&self, channel: usize) -> Numbers<'_> {
+        Numbers {
+            channel: &self.channels[channel],
+            values: &self.values,
+            first: channel,
+            stride: self.channels.len(),
+            archive: self,
+        }
     }
 }
 

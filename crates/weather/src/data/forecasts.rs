@@ -2,6 +2,7 @@
 
 use super::archive::{Archive, Chosen};
 use super::normaliser::Normaliser;
+use super::values::Room;
 use crate::files::FieldFile;
 use crate::time::Time;
 use fitzroy::{Error, Result};
@@ -38,11 +39,12 @@ impl Forecasts {
                      initial_time; and one file for each forecast",
                 ))
             })?;
-            let own = Archive::read_at_least(1, std::slice::from_ref(path), chosen, None);
+            let own =
+                Archive::read_at_least(1, std::slice::from_ref(path), chosen, &Room::in_memory());
             let (mut own, _) = own.map_err(context)?;
             same_grid(&own, archive).map_err(context)?;
             whole(&own, archive).map_err(context)?;
-            normaliser.apply(&mut own);
+            normaliser.apply(&mut own)?;
             all.push((start, own));
         }
         all.sort_by_key(|(start, _)| *start);

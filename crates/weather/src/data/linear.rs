@@ -332,7 +332,7 @@ mod tests {
             mask: None,
             curved: None,
             statics: Vec::new(),
-            values,
+            values: values.into(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which values of an archive are missing: what losses, scores and scales leave out.
 
 use super::archive::Archive;
+use fitzroy::Result;
 use std::ops::Range;
 
 /// A bit for each value of an archive, set where it is missing.
@@ -29,6 +30,12 @@ impl Mask {
 }
 
 impl Archive {
+    /// From now on a number of the archive is missing.
+    pub(super) fn set_missing(&mut self, at: usize) {
+        let len = self.values.len();
+        self.mask.get_or_insert_with(|| Mask::new(len)).set(at);
+    }
+
     /// Whether number `at` of record `time` is missing, so that nothing is learnt from it and
     /// nothing scored by it.
     pub fn is_missing(&self, time: usize, at: usize) -> bool {
@@ -98,28 +105,32 @@ impl Archive {
     /// Takes over which places a training found without values: they are held, hold the mean of
     /// the training, 0, and are not scored. `usual` is the state to begin with where a place that
     /// the training knew has no values here.
-    pub(crate) fn adopt(&mut self, absent: &[Vec<bool>], usual: Option<&[f32]>) {
+    ///
+    /// # Errors
+    /// The file of the numbers cannot be written.
+    pub(crate) fn adopt(&mut self, absent: &[Vec<bool>], usual: Option<&[f32]>) -> Result<()> {
         let (n, len) = (self.channels.len(), self.record_len());
         if absent.is_empty() && self.mask.is_none() {
-            return;
+            return Ok(());
         }
-        let total = self.values.len();
-        let mask = self.mask.get_or_insert_with(|| Mask::new(total));
         let is_absent = |lists: &[Vec<bool>], at: usize| {
             let list = lists.get(at % n);
             list.is_some_and(|list| list.get(at / n) == Some(&true))
         };
-        for at in 0..len {
+        let held = (0..len).filter_map(|at| {
             let (there, here) = (is_absent(absent, at), is_absent(&self.absent, at));
-            if !there && !here {
-                continue;
-            }
-            let known = usual.filter(|_| !there).map(|usual| usual[at]);
-            for place in (at..total).step_by(len) {
-                self.values[place] = known.unwrap_or(0.0);
-                mask.set(place);
-            }
+            let known = usual.filter(|_| !there).map_or(0.0, |usual| usual[at]);
+            (there || here).then_some((at, known))
+        });
+        let held: Vec<(usize, f32)> = held.collect();
+        let hold = |record: &mut [f32]| held.iter().for_each(|&(at, x)| record[at] = x);
+        self.values.change(len, |_, record| hold(record))?;
+        let mask = &mut self.mask;
+        let mask = mask.get_or_insert_with(|| Mask::new(self.values.len()));
+        for t in 0..self.times.len() {
+            held.iter().for_each(|&(at, _)| mask.set(t * len + at));
         }
         self.absent = absent.to_vec();
+        Ok(())
     }
 }

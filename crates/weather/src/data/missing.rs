@@ -1,8 +1,7 @@
 //! What is done about values that are missing.
 
 use super::archive::Archive;
-use super::check::{Numbers, is_number};
-use super::mask::Mask;
+use super::check::is_number;
 use fitzroy::{Error, Named, Result};
 
 /// What is done about values that are missing.
@@ -31,13 +30,16 @@ impl Named for Missing {
 }
 
 /// What was missing in a channel.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Holes {
     /// Places without any value.
     absent: Vec<bool>,
     /// Missing values at other places, and the most in a row.
     gaps: (usize, usize),
 }
+
+/// Fill values of a channel, which stand for missing values.
+type Fills = Vec<f32>;
 
 impl Archive {
     /// Treats missing values, fill values that the files do not declare among them; what it did.
@@ -49,121 +51,161 @@ impl Archive {
         if missing == Missing::Refuse {
             return Ok(notes);
         }
-        let (n, n_channels) = (self.n_nodes(), self.channels.len());
+        let seen = self.sweep();
+        let fills: Vec<Fills> = seen.iter().map(|s| s.fills().collect()).collect();
+        let of_channels = seen.iter().zip(&fills);
+        let has_holes = of_channels.map(|(s, fills)| s.n_finite < s.n || !fills.is_empty());
+        let has_holes: Vec<bool> = has_holes.collect();
+        if !has_holes.contains(&true) {
+            return Ok(notes);
+        }
+        let means = self.without_fills(&fills, &has_holes)?;
         let mut incomplete = vec![false; self.times.len()];
-        let mut all_absent = vec![Vec::new(); n_channels];
-        for channel in 0..n_channels {
-            while let Some(fill) = self.numbers(channel).undeclared() {
-                let label = self.channels[channel].label();
-                notes.push(format!("{label}: {fill:e} is taken for a missing value"));
-                let own = self.values[channel..].iter_mut().step_by(n_channels);
-                own.filter(|x| **x == fill).for_each(|x| *x = f32::NAN);
+        let holes = self.close_gaps(missing, &has_holes, &mut incomplete);
+        if holes.iter().any(|holes| holes.absent.contains(&true)) {
+            self.set_absent(missing, &holes, &means)?;
+        }
+        self.absent = vec![Vec::new(); holes.len()];
+        for (channel, holes) in holes.into_iter().enumerate() {
+            let label = self.channels[channel].label();
+            let taken = |fill| format!("{label}: {fill:e} is taken for a missing value");
+            notes.extend(fills[channel].iter().map(taken));
+            if has_holes[channel] {
+                notes.push(holes.note(&label, missing));
             }
-            if self.numbers(channel).all().all(f32::is_finite) {
-                continue;
-            }
-            let mean = self.mean(channel)?;
-            let mut holes = Holes::default();
-            for node in 0..n {
-                let place = |t: usize| (t * n + node) * n_channels + channel;
-                let known: Vec<usize> = (0..self.times.len())
-                    .filter(|&t| self.values[place(t)].is_finite())
-                    .collect();
-                holes.absent.push(known.is_empty());
-                for t in 0..self.times.len() {
-                    if known.is_empty() {
-                        self.values[place(t)] = mean;
-                    } else if !self.values[place(t)].is_finite() {
-                        incomplete[t] = true;
-                        holes.gaps.0 += 1;
-                    }
-                    if missing == Missing::Mask && known.binary_search(&t).is_err() {
-                        let len = self.values.len();
-                        self.mask
-                            .get_or_insert_with(|| Mask::new(len))
-                            .set(place(t));
-                    }
-                }
-                if known.len() < self.times.len() && !known.is_empty() {
-                    holes.gaps.1 = holes.gaps.1.max(longest(&known, self.times.len()));
-                    match missing {
-                        Missing::Fill => self.fill_between(&known, &place),
-                        Missing::Mask => self.carry_on(&known, &place),
-                        Missing::Refuse | Missing::LeaveOut => {}
-                    }
-                }
-            }
-            notes.push(holes.note(&self.channels[channel].label(), missing));
             if holes.absent.contains(&true) {
-                all_absent[channel] = holes.absent;
+                self.absent[channel] = holes.absent;
             }
         }
-        self.absent = all_absent;
         if missing == Missing::LeaveOut {
             notes.extend(self.leave_out(&incomplete)?);
         }
         Ok(notes)
     }
 
-    /// The numbers of a channel.
-    pub(super) fn numbers(&self, channel: usize) -> Numbers<'_> {
-        Numbers {
-            channel: &self.channels[channel],
-            values: &self.values,
-            first: channel,
-            stride: self.channels.len(),
-            archive: self,
-        }
-    }
-
-    fn mean(&self, channel: usize) -> Result<f32> {
-        let (mut sum, mut count) = (0.0, 0.0);
-        for x in self.numbers(channel).all().filter(|x| is_number(*x)) {
-            sum += f64::from(x);
-            count += 1.0;
-        }
-        if count == 0.0 {
-            let label = self.channels[channel].label();
-            let message = format!("{label} has no values at all; leave it out of ⟨variables⟩");
-            return Err(Error::data(message));
-        }
-        Ok((sum / count) as f32)
-    }
-
-    /// Fills what lies between the `known` times of a place, in proportion to time.
-    fn fill_between(&mut self, known: &[usize], place: &dyn Fn(usize) -> usize) {
-        let mut next = 0;
-        for t in 0..self.times.len() {
-            while next < known.len() && known[next] < t {
-                next += 1;
-            }
-            let (before, after) = (next.checked_sub(1).map(|k| known[k]), known.get(next));
-            let value = |t: usize| f64::from(self.values[place(t)]);
-            let filled = match (before, after) {
-                (_, Some(&after)) if after == t => continue,
-                (Some(a), Some(&b)) => {
-                    let seconds = |t: usize| self.times[t].0 as f64;
-                    let share = (seconds(t) - seconds(a)) / (seconds(b) - seconds(a));
-                    value(a) + share * (value(b) - value(a))
+    /// Makes missing values of fill values; the means of channels that have holes.
+    fn without_fills(&mut self, fills: &[Fills], has_holes: &[bool]) -> Result<Vec<f32>> {
+        let (n, len) = (fills.len(), self.record_len());
+        let mut sums = vec![(0.0, 0.0); n];
+        self.values.change(len, |_, record| {
+            for (at, x) in record
+                .iter_mut()
+                .enumerate()
+                .filter(|(at, _)| has_holes[at % n])
+            {
+                if fills[at % n].contains(x) || !is_number(*x) {
+                    *x = f32::NAN;
+                    continue;
                 }
-                (Some(a), None) => value(a),
-                (None, Some(&b)) => value(b),
-                (None, None) => continue,
+                let (sum, count) = &mut sums[at % n];
+                *sum += f64::from(*x);
+                *count += 1.0;
+            }
+        })?;
+        let mean = |(channel, (sum, count)): (usize, (f64, f64))| {
+            if has_holes[channel] && count == 0.0 {
+                let label = self.channels[channel].label();
+                let message = format!("{label} has no values at all; leave it out of ⟨variables⟩");
+                return Err(Error::data(message));
+            }
+            Ok((sum / count) as f32)
+        };
+        sums.into_iter().enumerate().map(mean).collect()
+    }
+
+    /// Goes through the records in order, and closes the gaps of each place as they end. `incomplete`
+    /// becomes true for the times at which a value is missing.
+    fn close_gaps(
+        &mut self,
+        missing: Missing,
+        has_holes: &[bool],
+        incomplete: &mut [bool],
+    ) -> Vec<Holes> {
+        let (n, len, n_times) = (has_holes.len(), self.record_len(), self.times.len());
+        let mut holes = vec![Holes::default(); n];
+        // The last time at which each number of a record is known.
+        let mut last: Vec<Option<usize>> = vec![None; len];
+        let with_holes: Vec<usize> = (0..len).filter(|at| has_holes[at % n]).collect();
+        for t in 0..=n_times {
+            for &at in &with_holes {
+                if t < n_times && self.values[t * len + at].is_nan() {
+                    continue;
+                }
+                let before = if t < n_times {
+                    last[at].replace(t)
+                } else {
+                    last[at]
+                };
+                let first = before.map_or(0, |before| before + 1);
+                let after = Some(t).filter(|&t| t < n_times);
+                if first == t || before.is_none() && after.is_none() {
+                    continue;
+                }
+                incomplete[first..t].fill(true);
+                let gaps = &mut holes[at % n].gaps;
+                *gaps = (gaps.0 + t - first, gaps.1.max(t - first));
+                self.close(missing, at, (before, after));
+            }
+        }
+        for (at, last) in last.iter().enumerate().filter(|(at, _)| has_holes[at % n]) {
+            holes[at % n].absent.push(last.is_none());
+        }
+        holes
+    }
+
+    /// Closes the gap of number `at` between the times `before` and `after`, at which it is known.
+    fn close(&mut self, missing: Missing, at: usize, known: (Option<usize>, Option<usize>)) {
+        let len = self.record_len();
+        let (before, after) = known;
+        let value = |of: Option<usize>| of.map(|t| self.values[t * len + at]);
+        let (a, b) = (value(before), value(after));
+        let outer = a.or(b).unwrap_or(f32::NAN);
+        for t in before.map_or(0, |t| t + 1)..after.unwrap_or(self.times.len()) {
+            let filled = match missing {
+                Missing::Refuse | Missing::LeaveOut => continue,
+                // No state knows of later ones.
+                Missing::Mask => outer,
+                Missing::Fill => match (before.zip(a), after.zip(b)) {
+                    (Some((before, a)), Some((after, b))) => {
+                        let seconds = |t: usize| self.times[t].0 as f64;
+                        let span = seconds(after) - seconds(before);
+                        let share = (seconds(t) - seconds(before)) / span;
+                        let (a, b) = (f64::from(a), f64::from(b));
+                        (a + share * (b - a)) as f32
+                    }
+                    _ => outer,
+                },
             };
-            self.values[place(t)] = filled as f32;
+            self.values[t * len + at] = filled;
+            if missing == Missing::Mask {
+                self.set_missing(t * len + at);
+            }
         }
     }
 
-    /// Fills what lies behind each of the `known` times of a place with its value, and what lies
-    /// before the first with that: no state knows of later ones.
-    fn carry_on(&mut self, known: &[usize], place: &dyn Fn(usize) -> usize) {
-        let mut last = self.values[place(known[0])];
-        for t in 0..self.times.len() {
-            match known.binary_search(&t) {
-                Ok(_) => last = self.values[place(t)],
-                Err(_) => self.values[place(t)] = last,
+    /// Gives places without any value the mean of their channel.
+    fn set_absent(&mut self, missing: Missing, holes: &[Holes], means: &[f32]) -> Result<()> {
+        let (n, len) = (holes.len(), self.record_len());
+        let is_absent = |at: &usize| holes[at % n].absent.get(at / n) == Some(&true);
+        let absent: Vec<usize> = (0..len).filter(is_absent).collect();
+        let set = |record: &mut [f32]| absent.iter().for_each(|&at| record[at] = means[at % n]);
+        self.values.change(len, |_, record| set(record))?;
+        if missing == Missing::Mask {
+            for t in 0..self.times.len() {
+                absent.iter().for_each(|&at| self.set_missing(t * len + at));
             }
         }
+        Ok(())
+    }
+
+    /// Keeps the records of some times, which ascend.
+    pub(super) fn keep(&mut self, kept: &[usize]) {
+        let len = self.record_len();
+        for (to, &t) in kept.iter().enumerate() {
+            self.values.copy_within(t * len..(t + 1) * len, to * len);
+        }
+        self.values.truncate(kept.len() * len);
+        self.times = kept.iter().map(|&t| self.times[t]).collect();
     }
 
     fn leave_out(&mut self, incomplete: &[bool]) -> Result<Option<String>> {
@@ -178,15 +220,8 @@ impl Archive {
                 incomplete.len()
             )));
         }
-        let len = self.record_len();
-        let kept = (0..incomplete.len()).filter(|&t| !incomplete[t]);
-        let mut values = Vec::with_capacity(len * (incomplete.len() - n_out));
-        let mut times = Vec::new();
-        for t in kept {
-            values.extend_from_slice(self.record(t));
-            times.push(self.times[t]);
-        }
-        (self.values, self.times) = (values, times);
+        let kept: Vec<usize> = (0..incomplete.len()).filter(|&t| !incomplete[t]).collect();
+        self.keep(&kept);
         Ok(Some(format!(
             "{n_out} of {} times are left out because a value is missing then",
             incomplete.len()
@@ -221,12 +256,4 @@ impl Holes {
         }
         format!("{label}: {}", said.join("; "))
     }
-}
-
-/// The most times in a row that are not known.
-fn longest(known: &[usize], n: usize) -> usize {
-    let ends = known.first().copied().zip(known.last());
-    let outer = ends.map_or(n, |(first, last)| first.max(n - 1 - last));
-    let inner = known.windows(2).map(|pair| pair[1] - pair[0] - 1).max();
-    outer.max(inner.unwrap_or(0))
 }

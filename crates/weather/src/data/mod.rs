@@ -20,6 +20,7 @@ mod regression;
 mod split;
 mod times;
 mod units;
+mod values;
 
 pub use accumulated::Accumulation;
 pub use archive::{Archive, Channel, Chosen, Reading};
@@ -38,3 +39,4 @@ pub use missing::Missing;
 pub use names::Names;
 pub use normaliser::Normaliser;
 pub use split::{Split, SplitBy, Splits, windows};
+pub use values::{Room, Values};

@@ -215,12 +215,17 @@ impl Normaliser {
     }
 
     /// Brings an archive's values to mean 0 and deviation 1.
-    pub fn apply(&self, archive: &mut Archive) {
-        let n_channels = self.mean.len();
-        for (k, x) in archive.values.iter_mut().enumerate() {
-            let channel = k % n_channels;
-            *x = ((f64::from(*x) - self.mean[channel]) / self.sd[channel]) as f32;
-        }
+    ///
+    /// # Errors
+    /// The file in which they lie cannot be written.
+    pub fn apply(&self, archive: &mut Archive) -> Result<()> {
+        let (n_channels, len) = (self.mean.len(), archive.record_len());
+        archive.values.change(len, |_, record| {
+            for (k, x) in record.iter_mut().enumerate() {
+                let channel = k % n_channels;
+                *x = ((f64::from(*x) - self.mean[channel]) / self.sd[channel]) as f32;
+            }
+        })
     }
 
     /// A value in the channel's units.
@@ -346,7 +351,7 @@ mod tests {
             mask: None,
             curved: None,
             statics: Vec::new(),
-            values,
+            values: values.into(),
         };
         let mut found = Normaliser::new(&archive, &(0..n as usize));
         found.absent = vec![vec![], vec![true, false, false, true], vec![false, true]];

@@ -80,7 +80,7 @@ fn wave(n_times: usize) -> Archive {
         mask: None,
         curved: None,
         statics: Vec::new(),
-        values,
+        values: values.into(),
     }
 }
 
@@ -350,7 +350,7 @@ fn a_checkpoint_remembers_climatology() {
     let whole = scored(archive(60), problem.splits.clone());
     let mut later = archive(60);
     let len = later.record_len();
-    later.values.drain(..first * len);
+    later.values = later.values[first * len..].to_vec().into();
     later.times.drain(..first);
     let n = later.times.len();
     let splits = Splits {

@@ -8,6 +8,7 @@ use super::walk::{Unpack, Walk};
 use crate::time::{Time, from_cf};
 use fitzroy::{Error, Result};
 use rust_hdf5::Hdf5Error;
+use std::ops::Range;
 use std::path::Path;
 
 /// Axes of a file, latitudes from south to north.
@@ -165,22 +166,49 @@ impl FieldFile {
         &self,
         held: &Held,
         levels: &[usize],
+        conversion: (f64, f64),
+        sink: impl FnMut(usize, &[f32]),
+    ) -> Result<()> {
+        // A field that has no times is one record.
+        let n = held.axes[0].map_or(1, |_| self.axes.times.len());
+        self.read_records(held, levels, conversion, 0..n, sink)
+    }
+
+    /// The most records along which a chunk of a variable reaches; reading such multiples unpacks no
+    /// chunk twice.
+    pub fn records_of_chunks(&self) -> usize {
+        let reach = |held: &Held| {
+            let array = self.source.array(&held.name).ok()?;
+            Some(array.chunk(held.axes[0]?))
+        };
+        let all = self.variables.iter().filter_map(reach);
+        all.max().unwrap_or(1)
+    }
+
+    /// As [`FieldFile::read_as`], some records alone.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn read_records(
+        &self,
+        held: &Held,
+        levels: &[usize],
         (scale, offset): (f64, f64),
+        records: Range<usize>,
         mut sink: impl FnMut(usize, &[f32]),
     ) -> Result<()> {
         let name = &held.name;
         let array = self.source.array(name)?;
         let shape = array.shape();
         let unpack = Unpack::of(&array);
-        let n_records = held.axes[0].map_or(1, |axis| shape[axis]);
         let spans = [span(levels), span(&self.rows), span(&self.columns)];
         let [lowest, south, west] = spans.map(|span| span.map_or(0, |s| s.0));
         let others = held.versions.map_or(1, |axis| shape[axis]);
         let per_record = spans.iter().flatten().map(|s| s.1).product::<usize>() * others;
         let at_once = held.axes[0].map_or(1, |axis| array.at_once(axis, per_record));
         let mut out = Vec::new();
-        for first in (0..n_records).step_by(at_once) {
-            let n = at_once.min(n_records - first);
+        for first in records.clone().step_by(at_once) {
+            let n = at_once.min(records.end - first);
             let (mut starts, mut counts) = (vec![0; shape.len()], shape.clone());
             let spans = [Some((first, n)), spans[0], spans[1], spans[2]];
             for (axis, span) in held.axes.iter().zip(spans) {

@@ -309,15 +309,20 @@ impl Array<'_> {
         missing
     }
 
-    /// How many places along an axis to read at once, each of `n` numbers: so that no chunk is
-    /// unpacked twice, and not so many that they take much memory.
-    pub(super) fn at_once(&self, axis: usize, n: usize) -> usize {
+    /// How many places along an axis a chunk has.
+    pub(super) fn chunk(&self, axis: usize) -> usize {
         let chunk = match self {
             Array::Hdf5(dataset, _) => dataset.chunk_dims().and_then(|c| c.get(axis).copied()),
             Array::Classic(..) => None,
             Array::Zarr(_, array) => array.chunk.get(axis).copied(),
         };
-        let chunk = chunk.unwrap_or(1).max(1);
+        chunk.unwrap_or(1).max(1)
+    }
+
+    /// How many places along an axis to read at once, each of `n` numbers: so that no chunk is
+    /// unpacked twice, and not so many that they take much memory.
+    pub(super) fn at_once(&self, axis: usize, n: usize) -> usize {
+        let chunk = self.chunk(axis);
         let most = (NUMBERS / n.max(1)).max(1);
         match RECORDS.next_multiple_of(chunk) {
             wanted if wanted <= most => wanted,

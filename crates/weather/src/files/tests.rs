@@ -4,6 +4,7 @@
 mod noise;
 
 use super::*;
+use crate::data::Room;
 use crate::data::{Archive, Chosen};
 use crate::time::Time;
 use noise::noise;
@@ -83,7 +84,12 @@ fn packed_numbers_and_falling_latitudes_are_put_right() {
         &[0, 3600, 7200, 10_800, 18_000],
         "seconds since 1970-01-01",
     );
-    let archive = Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), None).unwrap();
+    let archive = Archive::read(
+        std::slice::from_ref(&path.0),
+        &Chosen::default(),
+        &Room::in_memory(),
+    )
+    .unwrap();
     assert_eq!(archive.lat, [56.0, 57.0, 58.0]);
     assert_eq!((archive.step_s, archive.channels.len()), (3600, 1));
     // The north row of the file, 0 to 3, is the last row here.
@@ -95,7 +101,7 @@ fn packed_numbers_and_falling_latitudes_are_put_right() {
 #[test]
 fn wrong_times_missing_values_and_foreign_units_are_refused() {
     let read = |path: &Temporary, chosen: &Chosen| {
-        Archive::read(std::slice::from_ref(&path.0), chosen, None)
+        Archive::read(std::slice::from_ref(&path.0), chosen, &Room::in_memory())
             .unwrap_err()
             .to_string()
     };
@@ -113,7 +119,11 @@ fn wrong_times_missing_values_and_foreign_units_are_refused() {
         ..Chosen::default()
     };
     assert!(read(&path, &chosen).contains("`sst` is missing"));
-    let few = Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), Some(10));
+    let few = Room {
+        memory_bytes: Some(10),
+        folder: None,
+    };
+    let few = Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), &few);
     assert!(few.unwrap_err().to_string().contains("is free"));
 }
 
@@ -151,7 +161,12 @@ fn written(path: &Temporary, unit: &str, hole: f32) {
 fn what_is_written_is_read_back() {
     let path = Temporary::new("written");
     written(&path, "K", 1.0);
-    let archive = Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), None).unwrap();
+    let archive = Archive::read(
+        std::slice::from_ref(&path.0),
+        &Chosen::default(),
+        &Room::in_memory(),
+    )
+    .unwrap();
     assert_eq!(archive.channels.len(), 2);
     // Node 1, both levels.
     assert_eq!(&archive.record(2)[2..4], [250.0 + 25.0, 250.0 + 31.0]);
@@ -161,7 +176,7 @@ fn what_is_written_is_read_back() {
         levels: vec![850.0],
         ..Chosen::default()
     };
-    let one = Archive::read(std::slice::from_ref(&path.0), &chosen, None).unwrap();
+    let one = Archive::read(std::slice::from_ref(&path.0), &chosen, &Room::in_memory()).unwrap();
     assert_eq!(one.record(2)[1], 250.0 + 31.0);
 }
 
@@ -169,9 +184,13 @@ fn what_is_written_is_read_back() {
 fn holes_and_units_are_named_with_their_place() {
     let path = Temporary::new("holes");
     let read = || {
-        Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), None)
-            .unwrap_err()
-            .to_string()
+        Archive::read(
+            std::slice::from_ref(&path.0),
+            &Chosen::default(),
+            &Room::in_memory(),
+        )
+        .unwrap_err()
+        .to_string()
     };
     written(&path, "K", f32::NAN);
     let message = read();
@@ -225,7 +244,7 @@ fn text_archives_become_one_file_with_rain_at_its_hour() {
         (4, vec!["2020-02-02T12:00".to_string()])
     );
     assert_eq!(gathered.ignored, ["RH_20200131_00.txt"]);
-    let read = Archive::read(&[out], &Chosen::default(), None).unwrap();
+    let read = Archive::read(&[out], &Chosen::default(), &Room::in_memory()).unwrap();
     assert_eq!(
         (read.lat.as_slice(), read.step_s, read.channels.len()),
         (&[30.0, 31.0][..], 43_200, 11)
@@ -379,7 +398,7 @@ fn files_of_any_layout_are_read_as_plain_lists_say() {
             levels: Vec::new(),
             ..Chosen::default()
         };
-        let read = Archive::read(std::slice::from_ref(&path.0), &chosen, None);
+        let read = Archive::read(std::slice::from_ref(&path.0), &chosen, &Room::in_memory());
         let read = read.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(read.lat, oracle.lat, "seed {seed}");
         let turns = read.lon[0] - oracle.lon[0];
@@ -501,8 +520,13 @@ fn a_region_has_the_points_that_lie_in_it() {
 #[test]
 fn undeclared_fills_and_units_that_numbers_belie_are_named() {
     let path = Temporary::new("fills");
-    let read =
-        || Archive::read_with_contents(std::slice::from_ref(&path.0), &Chosen::default(), None);
+    let read = || {
+        Archive::read_with_contents(
+            std::slice::from_ref(&path.0),
+            &Chosen::default(),
+            &Room::in_memory(),
+        )
+    };
     for fill in [9.969_21e36_f32, 1e20, -9999.0, -32768.0] {
         written(&path, "K", fill);
         let error = read().unwrap_err().to_string();
@@ -595,7 +619,11 @@ fn members_of_an_ensemble_must_be_picked() {
     }
     drop((axes, set));
     file.close().unwrap();
-    let read = Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), None);
+    let read = Archive::read(
+        std::slice::from_ref(&path.0),
+        &Chosen::default(),
+        &Room::in_memory(),
+    );
     let error = read.unwrap_err().to_string();
     for part in [
         "`t2m` of (number 3, time 4",

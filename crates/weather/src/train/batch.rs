@@ -32,6 +32,17 @@ impl Batch {
         self.states = states;
     }
 
+    /// Has the records of the windows fetched, all at once, if they lie in a file.
+    fn fetch(&self, archive: &Archive) {
+        let n = archive.record_len();
+        for &start in &self.starts {
+            let first = start as usize - 1;
+            archive
+                .values
+                .fetch(first * n..(first + self.steps + 2) * n);
+        }
+    }
+
     /// The record of the archive that a window has at `offset`.
     pub(super) fn time(&self, sample: usize, offset: usize) -> usize {
         self.starts[sample] as usize + offset - 1
@@ -52,6 +63,7 @@ impl Batch {
         (self.size, self.steps) = (starts.len(), steps);
         self.starts.clear();
         self.starts.extend_from_slice(starts);
+        self.fetch(archive);
         self.states.clear();
         let n_forcings = if problem.is_forecast() {
             archive.n_nodes() * FORCINGS

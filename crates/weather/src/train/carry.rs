@@ -384,7 +384,7 @@ mod tests {
             all.insert(at, 7.0 + (0.37 * k as f32).sin() + 0.1 * own[0] * own[1]);
             all
         });
-        wide.values = more.collect();
+        wide.values = more.collect::<Vec<f32>>().into();
         let field = (0..90).map(|k| (k % 7) as f32).collect();
         wide.statics = vec![("hills".into(), field)];
         wide
@@ -510,7 +510,8 @@ mod tests {
         assert!(said.contains("⟨graph⟩ is flat there, mesh here"), "{said}");
         let mut less = archive(60);
         less.channels.truncate(2);
-        less.values = less.values.chunks(3).flat_map(|x| [x[0], x[1]]).collect();
+        let two = less.values.chunks(3).flat_map(|x| [x[0], x[1]]);
+        less.values = two.collect::<Vec<f32>>().into();
         let said = refused(less, &|_, _| {});
         assert!(
             said.contains("lack") && said.contains(": precipitation;"),

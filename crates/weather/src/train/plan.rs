@@ -224,14 +224,20 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Bytes by part; the data first, which lie in this processor's memory in any case.
+/// Bytes of memory by part; the data first, which lie there already, or in a file.
 fn bytes(
     problem: &Problem,
     s: &Settings,
     network: &Network,
     (batch, steps): (usize, usize),
 ) -> Vec<(&'static str, u64)> {
-    let mut parts = vec![("data", (problem.archive.values.len() * 4) as u64)];
+    let data = &problem.archive.values;
+    let held = if data.in_file() {
+        0
+    } else {
+        data.len() as u64 * 4
+    };
+    let mut parts = vec![("data", held)];
     if let Some(math) = s.device {
         parts.extend(device::bytes(problem, network, s, (batch, steps), math));
         return parts;

@@ -27,8 +27,8 @@ impl Scales {
     ) -> Result<Normaliser> {
         let (saved, from) = match self {
             Scales::Saved(normaliser) => {
-                normaliser.apply(archive);
-                archive.adopt(&normaliser.absent, usual);
+                normaliser.apply(archive)?;
+                archive.adopt(&normaliser.absent, usual)?;
                 return Ok(normaliser);
             }
             Scales::Carried(saved, from) => (Some(saved), from),
@@ -39,8 +39,8 @@ impl Scales {
         if let Some(saved) = &saved {
             normaliser.take_over(saved, &from);
         }
-        normaliser.apply(archive);
-        archive.adopt(&normaliser.absent, usual);
+        normaliser.apply(archive)?;
+        archive.adopt(&normaliser.absent, usual)?;
         let complete = saved.is_some() && from.iter().all(Option::is_some);
         if linear && !complete {
             normaliser.go_on_linearly(archive, &splits.train, &splits.validation);

@@ -1,7 +1,7 @@
 //! Training against itself: stopped and resumed, cut into parts, recomputed.
 
 use super::*;
-use crate::data::{Archive, Channel, SplitBy, Splits};
+use crate::data::{Archive, Channel, Room, SplitBy, Splits, Values};
 use crate::time::Time;
 use fitzroy_device::gpu::host::HostLibrary;
 use fitzroy_device::nn::Recompute;
@@ -44,7 +44,7 @@ pub(crate) fn archive(n_times: usize) -> Archive {
         mask: None,
         curved: None,
         statics: Vec::new(),
-        values,
+        values: values.into(),
     }
 }
 
@@ -214,6 +214,32 @@ fn a_run_that_was_stopped_goes_on_bit_for_bit_with_any_threads() {
         assert!(found.m == expected.m && found.v == expected.v);
         assert!(found.average == expected.average);
     }
+}
+
+/// Data in a file beside the same data in memory. Catches: a pass over the records that misses some
+/// of a block, a batch of other windows.
+#[test]
+fn data_in_a_file_train_the_same_network() {
+    let trained = |data: Archive, name: &str| {
+        let problem = problem_from(
+            data,
+            Task::Forecast { boundary_width: 1 },
+            GraphKind::Mesh,
+            Baseline::Linear,
+        );
+        let folder = Folder::new(name);
+        run(&problem, &settings(), None, &folder.0);
+        (problem.checksum, last(&folder.0).parameters)
+    };
+    let (held, mut mapped) = (archive(60), archive(60));
+    let few = Room {
+        memory_bytes: Some(10_000),
+        folder: Some(std::env::temp_dir()),
+    };
+    mapped.values = Values::missing(held.values.len(), &few).unwrap();
+    assert!(mapped.values.in_file() && mapped.values.iter().all(|x| x.is_nan()));
+    mapped.values.copy_from_slice(&held.values);
+    assert!(trained(held, "held") == trained(mapped, "mapped"));
 }
 
 #[test]
@@ -619,7 +645,7 @@ fn a_network_that_has_learnt_passes_and_one_that_has_not_fails() {
             }
         }
     }
-    data.values = values;
+    data.values = values.into();
     let task = Task::Forecast { boundary_width: 1 };
     let problem = problem_from(data, task, GraphKind::Flat, Baseline::Linear);
     let options = crate::evaluate::Options {

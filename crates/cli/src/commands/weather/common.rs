@@ -149,6 +149,15 @@ pub(super) struct Data {
     accumulation: Option<Accumulation>,
 }
 
+/// Where data lie that do not fit into memory.
+#[derive(Args)]
+pub(super) struct Scratch {
+    /// Folder for data that do not fit into memory: they are then read from a file there, which is
+    /// gone when the command ends; best on a fast disk of this machine [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub(super) scratch: Option<PathBuf>,
+}
+
 /// A region as people write it.
 pub(super) fn region(text: &str) -> std::result::Result<Region, String> {
     let numbers: Vec<f64> = text.split(',').flat_map(|x| x.trim().parse()).collect();

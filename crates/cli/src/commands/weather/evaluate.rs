@@ -1,6 +1,6 @@
 //! `fitzroy weather evaluate`.
 
-use super::common::{Data, Machine, region};
+use super::common::{Data, Machine, Scratch, region};
 use crate::exit::Outcome;
 use crate::requests::{Words, matches};
 use crate::{face, interrupt, json, terminal};
@@ -31,6 +31,8 @@ use std::sync::atomic::Ordering;
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    scratch: Scratch,
     /// Checkpoint, or a folder of them; several, or a folder of members (train --members), are an
     /// ensemble
     #[arg(long, value_name = "FILE|DIR", required = true, num_args = 1..)]
@@ -107,6 +109,7 @@ impl EvaluateArgs {
         Ok(Scoring {
             data: &self.data.data,
             reading: self.data.reading()?,
+            scratch: self.scratch.scratch.as_deref(),
             checkpoints: &self.checkpoint,
             options,
             forecasts: &self.forecast,

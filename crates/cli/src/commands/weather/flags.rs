@@ -1,6 +1,6 @@
 //! The flags of `fitzroy weather train`, and the problem and settings they describe.
 
-use super::common::{Data, Machine};
+use super::common::{Data, Machine, Scratch};
 use crate::named::named;
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
@@ -29,6 +29,8 @@ use std::path::PathBuf;
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    scratch: Scratch,
     /// Folder for the results [default: a fresh weather-1, weather-2, ...]
     #[arg(long, visible_alias = "output-dir", value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
@@ -481,6 +483,7 @@ impl TrainArgs {
             variables: self.variables.clone(),
             levels: self.levels.clone(),
             reading: self.data.reading()?,
+            scratch: self.scratch.scratch.clone(),
             split: self.split.split()?,
             task: match self.task {
                 // The width is settled with the checkpoint, where there is one.

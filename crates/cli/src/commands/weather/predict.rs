@@ -1,6 +1,6 @@
 //! `fitzroy weather predict`.
 
-use super::common::{Data, Machine};
+use super::common::{Data, Machine, Scratch};
 use crate::exit::Outcome;
 use crate::requests::{Words, matches};
 use crate::{face, json, terminal};
@@ -22,6 +22,8 @@ use std::path::PathBuf;
 pub(crate) struct PredictArgs {
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    scratch: Scratch,
     /// Checkpoint, or a folder of them; several, or a folder of members (train --members), are an
     /// ensemble
     #[arg(long, value_name = "FILE|DIR", required = true, num_args = 1..)]
@@ -71,6 +73,7 @@ impl PredictArgs {
         let forecasting = Forecasting {
             data: &data,
             reading: self.data.reading()?,
+            scratch: self.scratch.scratch.as_deref(),
             checkpoints: &self.checkpoint,
             start: date("--initial-time", &self.initial_time)?,
             target: date("--target-time", &self.target_time)?,
