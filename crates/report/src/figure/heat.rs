@@ -37,6 +37,10 @@ pub struct Heat {
 const STEPS: usize = 14;
 /// Cells along one axis at most; a finer field is averaged.
 const CELLS_MAX: usize = 90;
+/// The number of the areas that are missing, behind those of the tints of both signs.
+const MISSING: usize = 2 * (STEPS + 1);
+/// How cells without a number are drawn: the ground is the tint of the least number.
+const GREY: (Ink, f64) = (Ink::Muted, 0.35);
 /// Height of the scale of tints with its numbers.
 const SCALE: f64 = 30.0;
 
@@ -96,10 +100,14 @@ impl Heat {
                 let (mut sum, mut n) = (0.0, 0.0);
                 for r in row * by..((row + 1) * by).min(self.y.len()) {
                     for c in column * bx..((column + 1) * bx).min(self.x.len()) {
-                        sum += self.values[r * self.x.len() + c];
-                        n += 1.0;
+                        let value = self.values[r * self.x.len() + c];
+                        if value.is_finite() {
+                            sum += value;
+                            n += 1.0;
+                        }
                     }
                 }
+                // Without any number in it, a cell is missing.
                 values.push(sum / n);
             }
         }
@@ -157,7 +165,7 @@ fn draw(scene: &mut Scene, field: &Heat, cell: Rect) {
     // Whole pixels: neighbours then share their edge, and no seam shows between them.
     let across: Vec<f64> = xs.iter().map(|&x| axes.x.pixel(x).round()).collect();
     let up: Vec<f64> = ys.iter().map(|&y| axes.y.pixel(y).round()).collect();
-    let mut parts: Vec<Vec<Vec<Point>>> = vec![Vec::new(); 2 * (STEPS + 1)];
+    let mut parts: Vec<Vec<Vec<Point>>> = vec![Vec::new(); MISSING + 1];
     let n = field.x.len();
     for (row, values) in field.values.chunks_exact(n.max(1)).enumerate() {
         let tint = |value: f64| value.is_finite().then(|| field.tint.step(value));
@@ -166,8 +174,13 @@ fn draw(scene: &mut Scene, field: &Heat, cell: Rect) {
             if end < n && tint(values[end]) == tint(values[start]) {
                 continue;
             }
-            if let Some((ink, step)) = tint(values[start]).filter(|t| t.1 > 0) {
-                let at = step + if ink == Ink::Series(0) { 0 } else { STEPS + 1 };
+            let at = match tint(values[start]) {
+                Some((_, 0)) => None,
+                Some((Ink::Series(0), step)) => Some(step),
+                Some((_, step)) => Some(step + STEPS + 1),
+                None => Some(MISSING),
+            };
+            if let Some(at) = at {
                 let (left, right) = (across[start], across[end]);
                 let (low, high) = (up[row], up[row + 1]);
                 parts[at].push(vec![[left, high], [right, high], [right, low], [left, low]]);
@@ -177,7 +190,11 @@ fn draw(scene: &mut Scene, field: &Heat, cell: Rect) {
     }
     for (at, parts) in parts.into_iter().enumerate() {
         if !parts.is_empty() {
-            scene.areas(parts, ink_of(at), opacity(at % (STEPS + 1)));
+            let (ink, opacity) = match at {
+                MISSING => GREY,
+                at => (ink_of(at), opacity(at % (STEPS + 1))),
+            };
+            scene.areas(parts, ink, opacity);
         }
     }
     let ends = |edges: &[f64]| [edges[0], edges[edges.len() - 1]];
@@ -287,6 +304,17 @@ fn scale(scene: &mut Scene, field: &Heat, axes: &Axes, top: f64) {
     let end = format!("{} {}", said(high), field.units);
     scene.text(Text::new(said(low), [left - 6.0, base], 11.0).align(Align::End));
     scene.text(Text::new(end.trim_end(), [left + WIDTH + 6.0, base], 11.0));
+    if field.values.iter().any(|value| !value.is_finite()) {
+        let swatch = Rect {
+            x: axes.rect.x.round(),
+            y: y.round(),
+            width: HEIGHT,
+            height: HEIGHT,
+        };
+        scene.rect(swatch, GREY.0, GREY.1);
+        let place = [swatch.right() + 4.0, base];
+        scene.text(Text::new("missing", place, 11.0));
+    }
 }
 
 #[cfg(test)]
@@ -317,6 +345,37 @@ mod tests {
         assert_eq!(tint_of([1.0, f64::NAN, -3.0], true), Tint::Around(3.0));
         assert_eq!(tint_of([1.0, 3.0], false), Tint::From(1.0, 3.0));
         assert_eq!(tint_of([], false), Tint::From(0.0, 1.0));
+    }
+
+    /// A field with a hole, fine enough to be averaged. Catches: a hole that looks like the least
+    /// number, a cell that is lost because a part of it is missing.
+    #[test]
+    fn missing_cells_are_grey_and_named() {
+        let mut holed = field(200, Tint::From(0.0, 1.0));
+        let whole = svg(
+            &heat_figure(
+                "t",
+                std::slice::from_ref(&holed),
+                1,
+                300.0,
+                &Style::default(),
+            ),
+            crate::draw::Theme::Light,
+        );
+        assert!(!whole.contains("missing"));
+        holed.values[0] = f64::NAN;
+        let reduced = holed.reduced();
+        assert!(reduced.values.iter().all(|value| value.is_finite()));
+        for row in 0..20 {
+            holed.values[row * 200..row * 200 + 20].fill(f64::NAN);
+        }
+        let n_missing = holed.reduced().values.iter().filter(|v| v.is_nan()).count();
+        assert_eq!(n_missing, 6 * 6);
+        let said = svg(
+            &heat_figure("t", &[holed], 1, 300.0, &Style::default()),
+            crate::draw::Theme::Light,
+        );
+        assert!(said.contains("missing"));
     }
 
     /// Points of random lines, walked in small steps: those in the box lie on the pieces that are
@@ -358,7 +417,7 @@ mod tests {
         }
     }
 
-    /// Fine fields are averaged, holes stay empty, and nothing leaves the figure.
+    /// Fine fields are averaged, holes are grey, and nothing leaves the figure.
     #[test]
     fn fields_of_any_size_stay_inside_of_the_figure() {
         for n in [2, 30, 400] {

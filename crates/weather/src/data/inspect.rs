@@ -149,10 +149,10 @@ impl Inspection {
         let verdict = match merged {
             Ok(merged) => {
                 notes.extend(variables.iter().filter_map(holes));
-                notes.extend(refused(&variables, chosen));
                 notes.extend(merged.notes);
                 let labels = merged.courses.iter().map(|c| c.channel.label());
-                Ok((merged.times.len(), labels.collect()))
+                let used = (merged.times.len(), labels.collect());
+                refused(&variables, chosen).map_or(Ok(used), Err)
             }
             Err(error) => Err(error.to_string()),
         };
@@ -229,7 +229,7 @@ fn refused(variables: &[Summary], chosen: &Chosen) -> Option<String> {
     let asked = chosen.reading.missing == Missing::Refuse && !names.is_empty();
     asked.then(|| {
         format!(
-            "missing values of {} are refused without ⟨missing mask⟩, ⟨missing fill⟩ or ⟨missing leave-out⟩",
+            "values of {} are missing; they are used with ⟨missing mask⟩, ⟨missing fill⟩ or ⟨missing leave-out⟩",
             names.join(", ")
         )
     })
