@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pymc as pm
+from pymc import step_methods
 from pymc.step_methods.compound import Competence
 
 from .axes import Unconvertible
@@ -15,7 +16,9 @@ __all__ = ["check_steps", "own_step"]
 def own_step(v: Any) -> Any:
     """The step method of another package for this variable, as the sums of trees of PyMC-BART have
     one; None for most."""
-    others = [m for m in pm.STEP_METHODS if not m.__module__.startswith("pymc.")]
+    # Packages put theirs into either list; PyMC 6.4 warns of who asks for the first.
+    known = [*vars(pm).get("STEP_METHODS", ()), *step_methods.STEP_METHODS]
+    others = [m for m in known if not m.__module__.startswith("pymc.")]
     own = [m for m in others if Competence.IDEAL in m._competence(v, True)]
     return own[0] if own else None
 
