@@ -449,7 +449,6 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("priors", PRIORS),
         written("vectors", VECTORS),
         written("stop-signal", TASK),
-        written("stop-signal-ex-gaussian", EX_GAUSSIAN_TASK),
         written("functions", FUNCTIONS),
         written("composed", COMPOSED),
         written("recurrences", RECURRENCES),
@@ -467,6 +466,7 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("ordered", ORDERED),
     ];
     all.extend(special::models());
+    all.push(written("stop-signal-ex-gaussian", EX_GAUSSIAN_TASK));
     all
 }
 
