@@ -43,7 +43,9 @@ fn assert_same_draws(
     let device = Device::machine(machine).with_team(Team::Threads(launch.team));
     let what = format!("{what}, teams of {}, compute_{}", launch.team, launch.arch);
     let ptx = sampled(joint, settings, device).unwrap_or_else(|e| panic!("{what}: {e}"));
-    assert!(counts.lock().unwrap().instructions > 10_000, "{what}");
+    // That kernels ran here at all: a small model takes some thousand instructions.
+    let n = counts.lock().unwrap().instructions;
+    assert!(n > 1_000, "{what}: {n} instructions");
     let (cpu_bits, ptx_bits) = (bits(&cpu), bits(&ptx));
     assert_eq!(cpu_bits.len(), ptx_bits.len(), "{what}");
     for ((name, a), (_, b)) in cpu_bits.iter().zip(&ptx_bits) {

@@ -15,6 +15,8 @@ const STEPS: [f64; 7] = [6e-6, 3e-7, 1.5e-8, 1e-9, 5e-11, 2e-4, 5e-3];
 const DIFFERENT: f64 = 3e-4;
 /// Slopes that differ by less than this of what they did at another step are those of rounded numbers.
 const ROUNDED: f64 = 1e-3;
+/// Slopes that differ by more than this are not those of a step that suits the function.
+const POOR: f64 = 0.01;
 /// How many times as different slopes become before steps are looked for again.
 const AGAIN: f64 = 10.0;
 
@@ -72,7 +74,8 @@ impl Steps {
                 }
             }
             self.relative[k] = best;
-            self.different[k] = least.clamp(DIFFERENT / AGAIN, 1.0);
+            // Where no step is good, the best of them says nothing about the next place.
+            self.different[k] = least.clamp(DIFFERENT / AGAIN, POOR);
         }
         Ok(())
     }

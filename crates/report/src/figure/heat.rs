@@ -41,8 +41,9 @@ const CELLS_MAX: usize = 90;
 const MISSING: usize = 2 * (STEPS + 1);
 /// How cells without a number are drawn: the ground is the tint of the least number.
 const GREY: (Ink, f64) = (Ink::Muted, 0.35);
-/// Height of the scale of tints with its numbers.
+/// Height of the scale of tints with its numbers, and of the word for grey below it.
 const SCALE: f64 = 30.0;
+const WORD: f64 = 16.0;
 
 impl Tint {
     /// Colour and step of a number, from 0 to [`STEPS`].
@@ -82,6 +83,11 @@ pub fn tint_of(values: impl IntoIterator<Item = f64>, signed: bool) -> Tint {
 }
 
 impl Heat {
+    /// Whether a number is missing.
+    fn has_holes(&self) -> bool {
+        self.values.iter().any(|value| !value.is_finite())
+    }
+
     /// The field averaged so that no axis has more than [`CELLS_MAX`] cells.
     fn reduced(&self) -> Heat {
         let by = |n: usize| n.div_ceil(CELLS_MAX).max(1);
@@ -152,7 +158,7 @@ fn draw(scene: &mut Scene, field: &Heat, cell: Rect) {
     let (xs, ys) = (edges(&field.x), edges(&field.y));
     let axis = |name: &str, edges: &[f64]| AxisSpec::new(name, [edges[0], edges[edges.len() - 1]]);
     let upper = Rect {
-        height: cell.height - SCALE,
+        height: cell.height - SCALE - if field.has_holes() { WORD } else { 0.0 },
         ..cell
     };
     let panel = Panel::new(
@@ -304,15 +310,15 @@ fn scale(scene: &mut Scene, field: &Heat, axes: &Axes, top: f64) {
     let end = format!("{} {}", said(high), field.units);
     scene.text(Text::new(said(low), [left - 6.0, base], 11.0).align(Align::End));
     scene.text(Text::new(end.trim_end(), [left + WIDTH + 6.0, base], 11.0));
-    if field.values.iter().any(|value| !value.is_finite()) {
+    if field.has_holes() {
         let swatch = Rect {
-            x: axes.rect.x.round(),
-            y: y.round(),
+            x: left.round(),
+            y: y.round() + WORD,
             width: HEIGHT,
             height: HEIGHT,
         };
         scene.rect(swatch, GREY.0, GREY.1);
-        let place = [swatch.right() + 4.0, base];
+        let place = [swatch.right() + 6.0, base + WORD];
         scene.text(Text::new("missing", place, 11.0));
     }
 }
@@ -370,7 +376,7 @@ mod tests {
             holed.values[row * 200..row * 200 + 20].fill(f64::NAN);
         }
         let n_missing = holed.reduced().values.iter().filter(|v| v.is_nan()).count();
-        assert_eq!(n_missing, 6 * 6);
+        assert_eq!(n_missing, 6 * 10);
         let said = svg(
             &heat_figure("t", &[holed], 1, 300.0, &Style::default()),
             crate::draw::Theme::Light,
