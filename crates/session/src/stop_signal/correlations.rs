@@ -62,7 +62,7 @@ pub(super) fn block(trace: &Trace, kind: Kind) -> Option<Block> {
     (!all.is_empty()).then_some(Block::Table(table))
 }
 
-/// [`clear`] in words, if there are correlations.
+/// The correlations that are clearly not 0, in words; none where the model has no correlations.
 pub fn correlations_text(trace: &Trace, kind: Kind) -> Option<String> {
     let all = correlations(trace, kind);
     let shown = clear(&all);
