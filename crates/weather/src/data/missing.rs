@@ -61,7 +61,7 @@ impl Archive {
         }
         let means = self.without_fills(&fills, &has_holes)?;
         let mut incomplete = vec![false; self.times.len()];
-        let holes = self.close_gaps(missing, &has_holes, &mut incomplete);
+        let holes = self.close_gaps(missing, &has_holes, &mut incomplete)?;
         if holes.iter().any(|holes| holes.absent.contains(&true)) {
             self.set_absent(missing, &holes, &means)?;
         }
@@ -120,13 +120,17 @@ impl Archive {
         missing: Missing,
         has_holes: &[bool],
         incomplete: &mut [bool],
-    ) -> Vec<Holes> {
+    ) -> Result<Vec<Holes>> {
         let (n, len, n_times) = (has_holes.len(), self.record_len(), self.times.len());
         let mut holes = vec![Holes::default(); n];
         // The last time at which each number of a record is known.
         let mut last: Vec<Option<usize>> = vec![None; len];
         let with_holes: Vec<usize> = (0..len).filter(|at| has_holes[at % n]).collect();
+        let block = self.values.records_at_once(len);
         for t in 0..=n_times {
+            if t % block == 0 || t == n_times {
+                self.values.settle(0..t * len)?;
+            }
             for &at in &with_holes {
                 if t < n_times && self.values[t * len + at].is_nan() {
                     continue;
@@ -150,7 +154,7 @@ impl Archive {
         for (at, last) in last.iter().enumerate().filter(|(at, _)| has_holes[at % n]) {
             holes[at % n].absent.push(last.is_none());
         }
-        holes
+        Ok(holes)
     }
 
     /// Closes the gap of number `at` between the times `before` and `after`, at which it is known.
