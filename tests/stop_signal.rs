@@ -8,6 +8,7 @@ use fitzroy::data::Dataset;
 use fitzroy::model::joint::Joint;
 use fitzroy::model::{Binding, Model};
 use fitzroy_device::lanes::Level;
+use support::trials::{Trial, data};
 use support::{Density, joint, text};
 
 const NAMES: [&str; 11] = [
@@ -26,18 +27,6 @@ const NAMES: [&str; 11] = [
 const TYPICAL: [f64; 11] = [
     0.15, 1.25, 3.2, 0.6, 2.6, 2.8, 0.24, 0.045, 0.025, 0.03, 0.06,
 ];
-
-/// Trials: outcome, rt, ssd.
-type Trial = (f64, f64, f64);
-
-fn data(trials: &[Trial]) -> Dataset {
-    let mut data = Dataset::new();
-    let n = [trials.len()];
-    data.insert_real("y", &n, trials.iter().map(|t| t.0).collect());
-    data.insert_real("rt", &n, trials.iter().map(|t| t.1).collect());
-    data.insert_real("ssd", &n, trials.iter().map(|t| t.2).collect());
-    data
-}
 
 /// A model whose parameters are free for every trial, or (empty `dims`) common to all.
 fn model(dims: &str, more: &str) -> String {

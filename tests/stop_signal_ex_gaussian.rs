@@ -8,6 +8,7 @@ use fitzroy::data::Dataset;
 use fitzroy::model::Model;
 use fitzroy::model::joint::Joint;
 use fitzroy::rng::{Purpose, Rng};
+use support::trials::{Trial, data};
 use support::{Density, joint, text};
 
 const NAMES: [&str; 11] = [
@@ -26,18 +27,6 @@ const NAMES: [&str; 11] = [
 const TYPICAL: [f64; 11] = [
     0.42, 0.07, 0.12, 0.22, 0.04, 0.03, 0.03, 0.06, 0.6, 0.15, 0.25,
 ];
-
-/// Trials: outcome, rt, ssd.
-type Trial = (f64, f64, f64);
-
-fn data(trials: &[Trial]) -> Dataset {
-    let mut data = Dataset::new();
-    let n = [trials.len()];
-    data.insert_real("y", &n, trials.iter().map(|t| t.0).collect());
-    data.insert_real("rt", &n, trials.iter().map(|t| t.1).collect());
-    data.insert_real("ssd", &n, trials.iter().map(|t| t.2).collect());
-    data
-}
 
 /// A model of `runners` go runners whose parameters are free for every trial, or common to all.
 fn model(runners: usize, dims: &str, more: &str) -> String {

@@ -8,6 +8,7 @@ pub(crate) mod kernels;
 pub(crate) mod language;
 pub(crate) mod rewritten;
 mod special;
+pub(crate) mod trials;
 
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;

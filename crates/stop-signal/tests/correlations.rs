@@ -2,13 +2,15 @@
 //! correlations found again.
 #![allow(clippy::unwrap_used)]
 
+mod density;
+
+use density::{density, joint};
 use fitzroy::diagnose::{SummaryOptions, eti, mean};
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
-use fitzroy::model::joint::{Coordinates, Joint, Rewrites};
+use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy::run::{Caller, Settings, bind, run};
-use fitzroy_device::cpu::Function;
 use fitzroy_stop_signal::config::{Config, DEFAULT, default_of};
 use fitzroy_stop_signal::data::{Options, Study, parse};
 use fitzroy_stop_signal::model::{Kind, Spec};
@@ -18,26 +20,6 @@ use fitzroy_stop_signal::start::{points, suit};
 fn study(config: &Config, n: usize) -> Study {
     let csv = simulate(config, n, 3).csv();
     parse(csv.as_bytes(), "simulated", &Options::default()).unwrap()
-}
-
-fn joint(spec: &Spec, study: &Study) -> Joint {
-    let model = Model::parse(&spec.text()).unwrap();
-    Joint::new(&model, model.bind(&spec.data(study)).unwrap()).unwrap()
-}
-
-fn density(joint: &Joint, value: impl Fn(&str, usize) -> f64) -> f64 {
-    let graphs = joint.graphs(&vec![Coordinates::NonCentred; joint.plates().len()]);
-    let outputs: Vec<_> = graphs.terms.iter().map(|t| t.node).collect();
-    let function = Function::compile(&graphs.graph, &graphs.bindings, &outputs).unwrap();
-    let mut point = vec![0.0; joint.n_sampled()];
-    for p in joint.parameters() {
-        (0..p.len).for_each(|i| point[p.offset + i] = value(&p.name, i));
-    }
-    let mut workspace = function.workspace();
-    function.run(&mut workspace, &point);
-    (0..outputs.len())
-        .map(|k| function.output(&workspace, k).iter().sum::<f64>())
-        .sum()
 }
 
 /// ½ xᵀR⁻¹x by elimination.

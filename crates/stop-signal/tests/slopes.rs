@@ -1,9 +1,10 @@
 //! Covariates in the model: which child has which, and what a slope does to the density.
 #![allow(clippy::unwrap_used)]
 
-use fitzroy::model::Model;
-use fitzroy::model::joint::{Coordinates, Joint};
-use fitzroy_device::cpu::Function;
+mod density;
+
+use density::density;
+use fitzroy::model::joint::Joint;
 use fitzroy_stop_signal::config::{Config, DEFAULT};
 use fitzroy_stop_signal::data::{self, Covariate, Options, Study};
 use fitzroy_stop_signal::model::Spec;
@@ -42,23 +43,7 @@ fn joint(slopes: bool) -> Joint {
     if !slopes {
         study.covariates.clear();
     }
-    let model = Model::parse(&spec.text()).unwrap();
-    Joint::new(&model, model.bind(&spec.data(&study)).unwrap()).unwrap()
-}
-
-fn density(joint: &Joint, value: impl Fn(&str, usize) -> f64) -> f64 {
-    let graphs = joint.graphs(&vec![Coordinates::NonCentred; joint.plates().len()]);
-    let outputs: Vec<_> = graphs.terms.iter().map(|t| t.node).collect();
-    let function = Function::compile(&graphs.graph, &graphs.bindings, &outputs).unwrap();
-    let mut point = vec![0.0; joint.n_sampled()];
-    for p in joint.parameters() {
-        (0..p.len).for_each(|i| point[p.offset + i] = value(&p.name, i));
-    }
-    let mut workspace = function.workspace();
-    function.run(&mut workspace, &point);
-    (0..outputs.len())
-        .map(|k| function.output(&workspace, k).iter().sum::<f64>())
-        .sum()
+    density::joint(&spec, &study)
 }
 
 /// ln p with a slope is ln p without one, where each child's log B is judged by its own mean: the
