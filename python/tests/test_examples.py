@@ -46,6 +46,20 @@ def test_effective_draws(pymc):
     assert np.abs(found["z"]).max() < 4.5
 
 
+def test_lmfit_peaks():
+    found = run("lmfit_peaks")
+    result, tied = found["result"], found["tied"]
+    truth = dict(g1_center=107, g1_sigma=18.4, g2_center=153, g2_sigma=13.8, bkg_decay=90.9)
+    for name, value in truth.items():
+        par = result.params[name]
+        assert abs(par.value - value) < 4 * par.stderr
+    assert np.all(found["band"] > 0) and result.untraced == ""
+    assert tied.params["g2_sigma"].value == 0.75 * tied.params["g1_sigma"].value
+    assert tied.nvarys == 7 and tied.params["g2_sigma"].stderr > 0
+    limits = dict((round(p, 4), v) for p, v in found["intervals"]["rate"][:2])
+    assert limits[0.9545] < limits[0.6827] < found["found"].params["rate"].value
+
+
 def test_curves():
     found = run("curves", 50_000)
     popt, error = found["popt"], np.sqrt(np.diag(found["pcov"]))

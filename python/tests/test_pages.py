@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent.parent
-NAMES = ["python.md", "coming-from-pymc.md", "coming-from-scipy.md", "coming-from-numpyro.md"]
+NAMES = ["python.md"]
+NAMES += [f"coming-from-{name}.md" for name in ("pymc", "scipy", "numpyro", "lmfit")]
 PAGES = [HERE / "README.md", *(HERE.parent / "docs" / name for name in NAMES)]
 BLOCK = re.compile(r"(<!-- needs: (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
 

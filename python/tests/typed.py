@@ -5,7 +5,7 @@ from typing import Any, assert_type
 import numpy as np
 
 import fitzroy as fz
-from fitzroy import nlsq, slurm, stop_signal, weather
+from fitzroy import lmfit, nlsq, slurm, stop_signal, weather
 
 
 def line(x: "np.ndarray[tuple[int], np.dtype[np.float64]]", a: float, b: float) -> object:
@@ -42,3 +42,9 @@ assert_type(stop_signal.RDEXABCDModel().gpu_config, dict[str, Any])
 assert_type(weather.train("data.nc").history(), list[dict[str, Any]])
 assert_type(nlsq.estimate_memory_requirements(10, 2), nlsq.MemoryRequirements)
 assert_type(nlsq.HybridStreamingConfig(chunk_size=50_000).chunk_size, int)
+peak = lmfit.models.GaussianModel(prefix="g_") + lmfit.models.LinearModel(prefix="l_")
+assert_type(peak, lmfit.CompositeModel)
+fit = peak.fit(x, peak.make_params(g_sigma={"value": 1, "min": 0}), x=x)
+assert_type(fit, lmfit.ModelResult)
+assert_type(fit.fit_report(), str)
+assert_type(lmfit.minimize(lambda p: p["a"] * x, lmfit.create_params(a=1)).params, lmfit.Parameters)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._fitzroy import __version__
 
 if TYPE_CHECKING:
-    from . import nlsq, slurm, stop_signal, weather
+    from . import lmfit, nlsq, slurm, stop_signal, weather
     from .background import Run
     from .builder import Builder
     from .curves.compare import CurveComparison, compare_curves
@@ -54,6 +54,7 @@ __all__ = [
     "from_pymc",
     "least_squares",
     "leastsq",
+    "lmfit",
     "loo",
     "nlsq",
     "read",
@@ -101,7 +102,7 @@ MODULES = {
     "verify": "machine",
 }
 #: Submodules that are attributes of the package without being imported by name.
-SUBMODULES = ("nlsq", "slurm", "stop_signal", "weather")
+SUBMODULES = ("lmfit", "nlsq", "slurm", "stop_signal", "weather")
 
 
 def __getattr__(name: str) -> Any:

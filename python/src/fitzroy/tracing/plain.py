@@ -15,7 +15,7 @@ import numpy as np
 
 from .numpy_calls import ONE, Traced
 
-__all__ = ["recording"]
+__all__ = ["counterpart", "recording"]
 
 #: NumPy's functions for those of `math`.
 OF_MATH = {
@@ -138,3 +138,10 @@ _PAIRS: list[tuple[Any, Any]] = [
 ]
 #: What stands for what, by its id.
 _OWN = {id(own): (own, put) for own, put in _PAIRS}
+
+
+def counterpart(f: Callable[..., Any]) -> Callable[..., Any]:
+    """What does the same of numbers as a function of Python's own, and of values that record, too;
+    the function itself where there is none."""
+    known = _OWN.get(id(f))
+    return known[1] if known is not None and known[0] is f else f
