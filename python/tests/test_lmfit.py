@@ -197,7 +197,7 @@ def test_what_can_be_pickled_comes_back(tmp_path):
     assert lmfit.model.load_model(path).param_names == result.model.param_names
 
 
-@pytest.mark.parametrize("name", sorted(set(models.__all__) - {"lmfit_models"}))
+@pytest.mark.parametrize("name", [n for n in models.__all__ if n.endswith("Model")])
 def test_built_in_models_are_fitted_from_their_guess(name):
     made = getattr(models, name)
     more = {"ExpressionModel": ("a * exp(-x / b)",), "SplineModel": (np.linspace(0.5, 9.5, 6),)}
@@ -272,6 +272,22 @@ def test_searches_find_the_lowest_minimum_inside_bounds():
         lmfit.minimize(residual, params, method="shgo")
 
 
+def test_one_number_is_minimised_as_it_is():
+    def rosenbrock(p):
+        return (1 - p["a"]) ** 2 + 100 * (p["b"] - p["a"] ** 2) ** 2 - 3
+
+    params = lmfit.create_params(a={"value": -1.2, "min": -5, "max": 5}, b=2)
+    found = lmfit.minimize(rosenbrock, params, method="nelder")
+    assert found.params["a"].value == pytest.approx(1, abs=1e-6)
+    assert found.residual[0] == pytest.approx(-3) and found.params["a"].stderr is None
+
+    def bumps(p):
+        return np.cos(14.5 * p["x"] - 0.3) + (p["x"] + 0.2) * p["x"]
+
+    found = lmfit.minimize(bumps, lmfit.create_params(x=1), method="basinhopping")
+    assert found.params["x"].value == pytest.approx(-0.1951, abs=1e-4)
+
+
 def test_a_grid_is_searched():
     def residual(p):
         return np.array([p["x"] - 1.2, 2 * (p["y"] + 0.7)])
@@ -331,7 +347,7 @@ def test_what_is_wrong_is_said():
         model.fit(Y, x=X, method="nothing")
     with pytest.raises(ValueError, match="No independent variable"):
         ExpressionModel("a * b")
-    with pytest.raises(lmfit.MinimizerException, match="array of residuals"):
+    with pytest.raises(lmfit.MinimizerException, match="array of\\s+residuals"):
         lmfit.minimize(lambda p: p["a"] ** 2 + p["b"] ** 2, lmfit.create_params(a=1, b=2))
     with pytest.warns(UserWarning, match="does not match any arguments"):
         model.fit(Y, x=X, speed=3)

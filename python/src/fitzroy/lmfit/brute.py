@@ -75,6 +75,7 @@ def brute(
     for name, value in found.items():
         setattr(result, name, value)
     result.residual = objective.residuals(best.tolist())
+    result.params.update_constraints()
     result.message = "The best point of the grid; it is no minimum."
     result._calculate_statistics()
     return result

@@ -55,11 +55,11 @@ class BuiltInModel(Model):
         for name, text in self.derived.items():
             self.param_hints.setdefault(name, {})["expr"] = text.replace("{p}", self.prefix)
 
-    def guess(self, data: Any, x: Any = None, **kws: Any) -> Parameters:
-        """Starting values by data at x; keywords are values that are known."""
+    def guess(self, data: Any, x: Any = None, negative: bool = False, **kws: Any) -> Parameters:
+        """Starting values by data at x; keywords are values that are known. `negative` says of a
+        line that it points down."""
         if x is None and "x" in self.variables:
             raise TypeError("guess() missing 1 required positional argument: 'x'")
-        negative = bool(kws.pop("negative", False))
         found = self._guessed(np.asarray(data), None if x is None else np.asarray(x), negative, kws)
         pars = self.make_params(**found)
         for name, value in kws.items():
@@ -73,7 +73,7 @@ class BuiltInModel(Model):
 
 
 class PeakModel(BuiltInModel):
-    """A line at a centre. Its guess has `negative=True` for one that points down."""
+    """A line at a centre."""
 
     #: Factors of the area and of the width.
     scales = (1.0, 1.0)

@@ -169,7 +169,9 @@ class _Profiles:
 def held(minimizer: Any, params: Any) -> MinimizerResult:
     """The fit of the parameters that vary."""
     # The minimiser's own result stays what it is.
-    return Minimizer.minimize(copy(minimizer), "leastsq", params=params)
+    own = copy(minimizer)
+    own._traces = minimizer._traces
+    return Minimizer.minimize(own, "leastsq", params=params)
 
 
 def _root(

@@ -13,6 +13,10 @@ import numpy as np
 __all__ = ["decoded", "encoded"]
 
 
+#: Curves are named as lmfit's, whose files are read here and there.
+OWN_CURVES, OF_CURVES = f"{__package__}.lineshapes", "lmfit.lineshapes"
+
+
 def encoded(value: Any) -> Any:
     """A value as what JSON knows. Raises ValueError for one that cannot be written."""
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -21,7 +25,11 @@ def encoded(value: Any) -> Any:
         return encoded(value.item())
     if isinstance(value, np.ndarray):
         kind = value.dtype.kind
-        out = {"__class__": "NDArray", "__shape__": list(value.shape), "__dtype__": value.dtype.str}
+        out = {
+            "__class__": "NDArray",
+            "__shape__": list(value.shape),
+            "__dtype__": value.dtype.name,
+        }
         flat = value.reshape(-1)
         out["value"] = [flat.real.tolist(), flat.imag.tolist()] if kind == "c" else flat.tolist()
         return out
@@ -44,6 +52,8 @@ def _callable(value: Any) -> dict[str, Any]:
     name = getattr(value, "__name__", type(value).__name__)
     out: dict[str, Any] = {"__class__": "Callable", "__name__": name, "importer": None}
     module = getattr(value, "__module__", None)
+    if module == OWN_CURVES:
+        return {**out, "importer": OF_CURVES, "value": None}
     if module not in (None, "__main__"):
         try:
             if getattr(importlib.import_module(module), name, None) is value:
@@ -83,8 +93,9 @@ def decoded(value: Any) -> Any:
 
 def _function(value: dict[str, Any]) -> Any:
     if value.get("importer"):
+        module = OWN_CURVES if value["importer"] == OF_CURVES else value["importer"]
         try:
-            return getattr(importlib.import_module(value["importer"]), value["__name__"])
+            return getattr(importlib.import_module(module), value["__name__"])
         except (ImportError, AttributeError):
             pass
     if value.get("value"):

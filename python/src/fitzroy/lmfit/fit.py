@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..curves.function import Compiled
 from ..curves.losses import loss_of
 from ..curves.solve import Found, Problem, fit_formula, solve
 from ..tracing.nodes import Recorded
 from .inside import Inside
 from .methods import GLOBAL, LOCAL
 from .minimizerresult import MinimizerResult
-from .objective import MinimizerException, Objective
+from .objective import Objective
+from .traces import Traces
 
 __all__ = ["Fit", "most_evaluations", "options_of"]
 
@@ -39,6 +41,7 @@ class Fit:
         objective: Objective,
         options: dict[str, Any],
         max_nfev: int,
+        traces: Traces,
     ) -> None:
         self.result, self.objective, self.options = result, objective, options
         self.max_nfev, self.evaluations = int(max_nfev), 0
@@ -48,12 +51,10 @@ class Fit:
         self.upper = np.array([par.max for par in pars], dtype=float)
         first = objective.residuals(self.start.tolist())
         self.finite = bool(np.all(np.isfinite(first)))
-        if first.size == 1 and self.start.size > 1:
-            raise MinimizerException(
-                "the function gives one number for several parameters; it has to give the array of "
-                "residuals, whose squares are then added. A sum that is no sum of squares is "
-                "minimised by scipy.optimize.minimize"
-            )
+        #: Whether the function gives one number that itself is to be the least.
+        self.scalar = first.size == 1 and (
+            self.start.size > 1 or result.method not in ("leastsq", "least_squares")
+        )
         jacobian = options.pop("jacobian", None)
         slopes = None
         if jacobian is not None:
@@ -81,7 +82,12 @@ class Fit:
             brief=result.method not in GLOBAL,
             as_called=first.size < self.start.size or callable(options.get("loss")),
         )
-        self._made: Any = None
+        #: The formula, where there is one.
+        self.made: Compiled | None = None
+        if self.finite and not self.scalar and self.problem.by_formula and objective.watch is None:
+            self.made = traces.of(objective, first)
+        if self.made is not None and self.made.held:
+            self.problem.options["fixed"] = list(self.made.held.items())
 
     def _values(self, _: Any, *theta: Any) -> Any:
         if any(isinstance(value, Recorded) for value in theta):
@@ -94,9 +100,9 @@ class Fit:
             return None
         problem = replace(self.problem, p0=np.clip(start, self.lower, self.upper))
         problem.options = {**self.problem.options, **more}
-        found = solve(problem) if self._made is None else fit_formula(problem, self._made)
+        found = solve(problem) if self.made is None else fit_formula(problem, self.made)
         if found.made is not None and problem.by_formula:
-            self._made = found.made
+            self.made = found.made
         self.evaluations += int(found.facts["evaluations"])
         return found
 
@@ -118,7 +124,7 @@ class Fit:
             bounded=False,
             jac=None,
         )
-        free.options = dict(self.problem.options)
+        free.options = {n: v for n, v in self.problem.options.items() if n != "fixed"}
         other = solve(free)
         self.evaluations += int(other.facts["evaluations"])
         again = self.local(np.array(inside.outer(other.popt.tolist()), dtype=float))

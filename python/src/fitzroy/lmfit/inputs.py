@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,15 @@ def coerce_arraylike(x: Any) -> Any:
     return x
 
 
-def values_of(params: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(params: Any, kwargs: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Values of parameters, with others for those that are keywords, also in expressions."""
     given = [name for name in kwargs if name in params]
     before = {name: (params[name]._val, params[name]._expr) for name in given}
     for name in given:
         params[name]._val, params[name]._expr = kwargs[name], None
     try:
-        return {
-            name: par.value if isinstance(par, Parameter) else par for name, par in params.items()
-        }
+        rows = ((name, params[name]) for name in names)
+        return {name: par.value if isinstance(par, Parameter) else par for name, par in rows}
     finally:
         for name, (value, expr) in before.items():
             params[name]._val, params[name]._expr = value, expr

@@ -26,6 +26,8 @@ from .objective import (
 )
 from .parameter import Parameter, Parameters
 from .propagation import set_errors
+from .scalar import minimized
+from .traces import Traces
 
 __all__ = [
     "AbortFitException",
@@ -82,6 +84,15 @@ class Minimizer:
         self._abort = False
         self.params = params
         self.result: MinimizerResult | None = None
+        self._traces = Traces()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What a formula is compiled to stays in its process.
+        return {name: value for name, value in self.__dict__.items() if name != "_traces"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._traces = Traces()
 
     @property
     def values(self) -> dict[str, float]:
@@ -211,7 +222,9 @@ class Minimizer:
         if not result.var_names:
             return _evaluated(result, objective)
         try:
-            fit = Fit(result, objective, options, self.max_nfev)
+            fit = Fit(result, objective, options, self.max_nfev, self._traces)
+            if fit.scalar:
+                return minimized(kind, result, objective, kws)
             found = fit.searched(kind, kws) if kind in GLOBAL else fit.found()
         except AbortFitException as stop:
             self._abort = stop.msg == ABORTED
@@ -229,6 +242,7 @@ class Minimizer:
         result.untraced = found.reason
         result.nfev = fit.evaluations if found.made is not None else objective.calls
         result.residual = objective.residuals(found.popt.tolist())
+        result.params.update_constraints()
         result._calculate_statistics()
         result.ier = OF_LEASTSQ[facts.status]
         result.lmdif_message = OF_LEASTSQ_SAID[result.ier].format(result.nfev)

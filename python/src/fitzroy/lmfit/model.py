@@ -281,21 +281,19 @@ class Model:
     ) -> dict[str, Any]:
         """The arguments with which the function is called."""
         kwargs = kwargs or {}
-        values = values_of(params or {}, kwargs)
+        params = params or {}
         out = dict(self.opts)
         out.update({n: v for n, v in self.independent_vars_defvals.items() if v is not EMPTY})
 
         def known(name: str) -> bool:
             return name in self._func_allargs or self._func_haskeywords
 
-        for name, value in values.items():
-            name = self._strip_prefix(name) if strip else name
-            if known(name):
-                out[name] = value
-        if self._prefix:
-            for full in self._param_names:
-                if full in values and known(self._strip_prefix(full)):
-                    out[self._strip_prefix(full)] = values[full]
+        roots = {name: self._strip_prefix(name) if strip else name for name in params}
+        own = {name: root for name, root in roots.items() if known(root)}
+        # With a prefix, a name that has it comes before one that is without.
+        own.update({n: own.pop(n) for n in self._param_names if self._prefix and n in own})
+        values = values_of(params, kwargs, own)
+        out.update({root: values[name] for name, root in own.items()})
         for name, value in kwargs.items():
             name = self._strip_prefix(name) if strip else name
             if name in self.independent_vars or known(name):

@@ -36,6 +36,8 @@ from .peaks import (
 from .polynomials import constant, constant_complex, polynomial, spline_basis, spline_of
 
 __all__ = [
+    "COMMON_GUESS_DOC",
+    "COMMON_INIT_DOC",
     "BoseModel",
     "BreitWignerModel",
     "ComplexConstantModel",
@@ -74,6 +76,30 @@ __all__ = [
 ]
 
 TAU = 2 * np.pi
+#: What constructors and guesses take, for docstrings of models of one's own.
+COMMON_INIT_DOC = """
+    Parameters
+    ----------
+    independent_vars : list of str, optional
+        Names of the independent variables.
+    prefix : str, optional
+        What stands before the names of the parameters.
+    nan_policy : {'raise', 'propagate', 'omit'}, optional
+        What becomes of missing values.
+    **kwargs : optional
+        Keywords of `Model`.
+"""
+COMMON_GUESS_DOC = """Starting values by data.
+
+    Parameters
+    ----------
+    data : array_like
+        What was observed.
+    x : array_like
+        The independent variable.
+    **kws : optional
+        Values that are known.
+"""
 
 
 class ConstantModel(BuiltInModel):
@@ -82,9 +108,9 @@ class ConstantModel(BuiltInModel):
     def _function(self, kwargs: dict[str, Any]) -> Callable[..., Any]:
         return constant
 
-    def guess(self, data: Any, x: Any = None, **kws: Any) -> Parameters:
+    def guess(self, data: Any, x: Any = None, negative: bool = False, **kws: Any) -> Parameters:
         """The mean of the data."""
-        return super().guess(data, np.zeros(1) if x is None else x, **kws)
+        return super().guess(data, np.zeros(1) if x is None else x, negative, **kws)
 
     def _guessed(self, y: Array, x: Any, negative: bool, kws: dict[str, Any]) -> dict[str, Any]:
         return {"c": float(y.mean())}

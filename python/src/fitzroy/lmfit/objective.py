@@ -120,7 +120,6 @@ class Objective:
         params = self.params if params is None else params
         for name, value in zip(self.names, values):
             params[name]._val = value if isinstance(value, Recorded) else float(value)
-        params.update_constraints()
         return params
 
     def residuals(self, values: Sequence[Any]) -> Array:

@@ -164,7 +164,11 @@ class Parameter(Number):
 
     def __deepcopy__(self, memo: Any) -> Parameter:
         out = Parameter.__new__(Parameter)
-        out.__setstate__([deepcopy(part, memo) for part in self.__getstate__()])
+        out.__dict__.update(self.__dict__)
+        out._val, out._owner = self._getval(), None
+        out.correl = None if self.correl is None else dict(self.correl)
+        if self.user_data is not None:
+            out.user_data = deepcopy(self.user_data, memo)
         return out
 
     def __repr__(self) -> str:

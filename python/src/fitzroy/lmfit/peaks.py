@@ -9,6 +9,7 @@ import numpy as np
 from . import guessing
 from .builtin import MIN0, Array, BuiltInModel, PeakModel, height
 from .lineshapes import tiny
+from .parameter import Parameters
 
 __all__ = [
     "BreitWignerModel",
@@ -54,6 +55,12 @@ class Gaussian2dModel(BuiltInModel):
         "height": f"{height_factor:.7f}*{{p}}amplitude/(max({tiny}, {{p}}sigmax)"
         f"*max({tiny}, {{p}}sigmay))",
     }
+
+    def guess(  # type: ignore[override]
+        self, data: Any, x: Any, y: Any, negative: bool = False, **kws: Any
+    ) -> Parameters:
+        """Starting values by data at x and y."""
+        return super().guess(data, x, negative, y=y, **kws)
 
     def _guessed(self, y: Array, x: Any, negative: bool, kws: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = dict(guessing.peak2d(y, x, kws.pop("y"), negative))

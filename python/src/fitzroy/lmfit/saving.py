@@ -44,72 +44,92 @@ KEPT = (
 Path = str | PathLike[str]
 
 
-def model_state(model: Model) -> Any:
-    """A model as plain values, lists and functions."""
-    from .model import CompositeModel
+#: What a state has, in the order of the files that have no names for it.
+STATE = (
+    "funcname funcdef name prefix independent_vars param_root_names param_hints nan_policy opts"
+).split()
+
+
+def model_state(model: Model) -> tuple[Any, Any, Any]:
+    """A model as plain values and functions: a triple of a dict, or of two models and an operator,
+    as files of lmfit have it."""
+    from .composite import CompositeModel
     from .models import ExpressionModel
 
     if isinstance(model, CompositeModel):
-        op = getattr(operator, model.op.__name__, None)
-        named = model.op.__name__ if op is model.op else encoded(model.op)
-        return [model_state(model.left), model_state(model.right), named]
+        named: Any = model.op.__name__
+        if getattr(operator, named, None) is not model.op:
+            named = model.op
+        return model_state(model.left), model_state(model.right), named
     tied = isinstance(model, ExpressionModel)
-    return {
-        "version": "2",
-        "funcname": "_eval" if tied else model.func.__name__,
-        "funcdef": encoded(model.expr if isinstance(model, ExpressionModel) else model.func),
-        "name": model._name,
-        "prefix": model._prefix,
-        "independent_vars": model.independent_vars,
-        "param_root_names": None if tied else model._roots,
-        "param_hints": encoded(model.param_hints),
-        "nan_policy": model.nan_policy,
-        "opts": encoded(model.opts),
-    }
+    values = (
+        "_eval" if tied else model.func.__name__,
+        model.expr if isinstance(model, ExpressionModel) else model.func,
+        model._name,
+        model._prefix,
+        model.independent_vars,
+        None if tied else model._roots,
+        model.param_hints,
+        model.nan_policy,
+        model.opts,
+    )
+    return {"version": "2", **dict(zip(STATE, values))}, None, None
 
 
 def model_dumps(model: Model, **kws: Any) -> str:
     """A model as JSON."""
-    return json.dumps(model_state(model), **kws)
+    return json.dumps(encoded(model_state(model)), **kws)
 
 
-def build_model(text: Any, funcdefs: Mapping[str, Any] | None = None, **kws: Any) -> Model:
-    """The model of JSON or of its plain values.
+def build_model(state: Any, funcdefs: Mapping[str, Any] | None = None, **kws: Any) -> Model:
+    """The model of JSON, or of what `model_state` gives.
 
     Raises ValueError for what is no model, and for a function that cannot be had.
     """
-    from .model import CompositeModel, Model
+    from .composite import CompositeModel
+
+    if isinstance(state, str):
+        state = decoded(json.loads(state, **kws))
+    if not isinstance(state, (tuple, list)) or len(state) != 3:
+        raise ValueError("Cannot restore Model")
+    left, right, op = state
+    if right is not None:
+        if isinstance(op, str):
+            op = (funcdefs or {}).get(op, getattr(operator, op, None))
+        return CompositeModel(build_model(left, funcdefs), build_model(right, funcdefs), op)
+    if isinstance(left, (tuple, list)) and len(left) == len(STATE):
+        left = dict(zip(STATE, left))
+    if not isinstance(left, dict) or "funcname" not in left:
+        raise ValueError("Cannot restore Model: unrecognized state data")
+    return _built(left, funcdefs or {})
+
+
+def _built(state: dict[str, Any], funcdefs: Mapping[str, Any]) -> Model:
+    from .model import Model
     from .models import ExpressionModel
 
-    state = json.loads(text, **kws) if isinstance(text, str) else text
-    if isinstance(state, list) and len(state) == 3:
-        left, right = (build_model(side, funcdefs) for side in state[:2])
-        op = getattr(operator, state[2]) if isinstance(state[2], str) else decoded(state[2])
-        name = state[2]["__name__"] if isinstance(state[2], dict) else ""
-        return CompositeModel(left, right, (funcdefs or {}).get(name, op))
-    if not isinstance(state, dict) or "funcname" not in state:
-        raise ValueError("Cannot restore Model: unrecognized state data")
-    name, func = state["funcname"], decoded(state["funcdef"])
+    name, func = state["funcname"], state["funcdef"]
     common: dict[str, Any] = {
         "independent_vars": state["independent_vars"],
         "nan_policy": state["nan_policy"],
         "name": state["name"],
-        **decoded(state["opts"]),
+        **state["opts"],
     }
     model: Model
     if name == "_eval" and isinstance(func, str):
         model = ExpressionModel(func, **common)
     else:
-        func = (funcdefs or {}).get(name, func)
-        if func is None and name in lineshapes.functions:
+        func = funcdefs.get(name, func)
+        if name in lineshapes.functions and name not in funcdefs:
             func = getattr(lineshapes, name)
-        if func is None:
+        if not callable(func):
             raise ValueError(
-                f"Cannot restore Model: model function not found; give it as funcdefs={{'{name}': ...}}"
+                "Cannot restore Model: model function not found; give it as "
+                f"funcdefs={{'{name}': ...}}"
             )
         roots = state["param_root_names"]
         model = Model(func, prefix=state["prefix"], param_names=roots, **common)
-    for hinted, hint in decoded(state["param_hints"]).items():
+    for hinted, hint in state["param_hints"].items():
         model.set_param_hint(hinted, **hint)
     return model
 
@@ -119,7 +139,7 @@ def result_dumps(result: ModelResult, **kws: Any) -> str:
     out: dict[str, Any] = {
         "__class__": "lmfit.ModelResult",
         "__version__": "2",
-        "model": model_state(result.model),
+        "model": encoded(model_state(result.model)),
         "params": result.params.dumps(),
         "init_params": result.init_params.dumps(),
     }
@@ -138,10 +158,16 @@ def result_loads(
         raise AttributeError("ModelResult.loads() needs saved ModelResult")
     if "model" not in state or "params" not in state:
         raise AttributeError("ModelResult.loads() needs valid ModelResult")
-    result.model = build_model(state["model"], funcdefs)
+    result.model = build_model(decoded(state["model"]), funcdefs)
     result.userfcn = result.model._residual
     for name in ("params", "init_params"):
-        params = Parameters(usersyms=funcdefs).loads(state[name])
+        said = state.get(name, state["params"])
+        if not isinstance(said, str):
+            # A file of an old version.
+            symbols = state.get("unique_symbols", {})
+            said = json.dumps({"unique_symbols": symbols, "params": state["params"]})
+        params = Parameters(usersyms=funcdefs).loads(said)
+        params.symbols.update(funcdefs or {})
         setattr(result, name, params)
     for name in KEPT:
         if name in state:

@@ -12,7 +12,7 @@ from .methods import INSIDE
 if TYPE_CHECKING:
     from .fit import Fit
 
-__all__ = ["searched"]
+__all__ = ["hops_of", "searched", "seed_of", "start_away"]
 
 Array = np.ndarray[Any, Any]
 
@@ -37,27 +37,35 @@ def searched(fit: Fit, kind: str, kws: dict[str, Any]) -> Found | None:
         return None
     traced = best.made is not None and fit.problem.by_formula
     if kind in INSIDE and traced and "loss" not in fit.options:
-        found = fit.local(fit.start, **{"global": True, "seed": _seed(kws)})
+        found = fit.local(fit.start, **{"global": True, "seed": seed_of(kws)})
         return _lower(fit, best, found)
-    hops = int(kws.get("niter", kws.get("totaliter", HOPS if traced else HOPS_OF_CALLED)))
-    rng = np.random.default_rng(_seed(kws))
-    for _ in range(hops):
-        best = _lower(fit, best, fit.local(_start(fit, best.popt, rng, bounded)))
+    rng = np.random.default_rng(seed_of(kws))
+    for _ in range(hops_of(kws, HOPS if traced else HOPS_OF_CALLED)):
+        away = start_away(fit.lower, fit.upper, best.popt, rng, bounded)
+        best = _lower(fit, best, fit.local(away))
     return best
 
 
-def _seed(kws: dict[str, Any]) -> int:
+def hops_of(kws: dict[str, Any], default: int) -> int:
+    """How many further starts there are."""
+    return int(kws.get("niter", kws.get("totaliter", default)))
+
+
+def seed_of(kws: dict[str, Any]) -> int:
+    """The seed of a search, the same where none is given."""
     seed = kws.get("seed", kws.get("rng"))
     return int(seed) if isinstance(seed, (int, np.integer)) else SEED
 
 
-def _start(fit: Fit, best: Array, rng: np.random.Generator, bounded: bool) -> Array:
+def start_away(
+    lower: Array, upper: Array, best: Array, rng: np.random.Generator, bounded: bool
+) -> Array:
     """A point anywhere inside bounds, or a step away from the best one."""
     if bounded and rng.random() < 0.5:
-        return np.asarray(rng.uniform(fit.lower, fit.upper))
+        return np.asarray(rng.uniform(lower, upper))
     size = np.where(best == 0, 1.0, np.abs(best))
     moved = best + STEP * size * rng.standard_normal(best.size)
-    return np.asarray(np.clip(moved, fit.lower, fit.upper))
+    return np.asarray(np.clip(moved, lower, upper))
 
 
 def _lower(fit: Fit, best: Found, other: Found | None) -> Found:
