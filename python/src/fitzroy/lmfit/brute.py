@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .objective import AbortFitException, aborted
+from .objective import ABORTED, AbortFitException, aborted
 from .parameter import Parameter, Parameters
 
 if TYPE_CHECKING:
@@ -54,8 +54,9 @@ def brute(
     shape = tuple(map(len, axes))
     try:
         scores = np.array([score(objective.residuals(at)) for at in product(*axes)])
-    except AbortFitException:
-        return aborted(result, objective)
+    except AbortFitException as stop:
+        minimizer._abort = stop.msg == ABORTED
+        return aborted(result, objective, stop.msg)
     order = np.argsort(scores, kind="stable")
     kept = order if keep == "all" else order[: int(keep)]
     points = np.array(list(product(*axes)))

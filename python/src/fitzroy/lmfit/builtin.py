@@ -12,7 +12,7 @@ from .lineshapes import tiny
 from .model import Model
 from .parameter import Parameters
 
-__all__ = ["MIN0", "BuiltInModel", "PeakModel", "height"]
+__all__ = ["MIN0", "BuiltInModel", "PeakModel", "height", "update_param_vals"]
 
 Array = np.ndarray[Any, Any]
 Hints = dict[str, dict[str, Any]]
@@ -62,14 +62,19 @@ class BuiltInModel(Model):
             raise TypeError("guess() missing 1 required positional argument: 'x'")
         found = self._guessed(np.asarray(data), None if x is None else np.asarray(x), negative, kws)
         pars = self.make_params(**found)
-        for name, value in kws.items():
-            if f"{self.prefix}{name}" in pars:
-                pars[f"{self.prefix}{name}"].value = value
-        pars.update_constraints()
-        return pars
+        return update_param_vals(pars, self.prefix, **kws)
 
     def _guessed(self, y: Array, x: Any, negative: bool, kws: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError(f"guess() not implemented for {type(self).__name__}")
+
+
+def update_param_vals(pars: Parameters, prefix: str, **kwargs: Any) -> Parameters:
+    """Gives parameters, whose names have a prefix, the values of keywords."""
+    for name, value in kwargs.items():
+        if f"{prefix}{name}" in pars:
+            pars[f"{prefix}{name}"].value = value
+    pars.update_constraints()
+    return pars
 
 
 class PeakModel(BuiltInModel):

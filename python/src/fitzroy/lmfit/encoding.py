@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import importlib
 import pickle
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -60,14 +59,26 @@ def _callable(value: Any) -> dict[str, Any]:
                 out["importer"] = module
         except ImportError:
             pass
-    try:
-        out["value"] = base64.b64encode(pickle.dumps(value)).decode("ascii")
-    except Exception:
-        if not callable(value) and not isinstance(value, FunctionType):
-            raise ValueError(f"{value!r} cannot be written to a file") from None
-        # Whoever reads the file gives the function again.
-        out["value"] = None
+    found = _pickled(value)
+    if found is None and not callable(value):
+        raise ValueError(f"{value!r} cannot be written to a file")
+    # A function that cannot be kept is given again by whoever reads the file.
+    out["value"] = None if found is None else base64.b64encode(found).decode("ascii")
     return out
+
+
+def _pickled(value: Any) -> bytes | None:
+    """A value as bytes: of a function without a module by the package dill, where it is there."""
+    try:
+        return pickle.dumps(value)
+    except Exception:
+        pass
+    try:
+        import dill
+
+        return bytes(dill.dumps(value))
+    except Exception:
+        return None
 
 
 def decoded(value: Any) -> Any:

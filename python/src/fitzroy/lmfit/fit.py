@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ..curves.called import differences
 from ..curves.function import Compiled
 from ..curves.losses import loss_of
 from ..curves.solve import Found, Problem, fit_formula, solve
 from ..tracing.nodes import Recorded
 from .inside import Inside
-from .methods import GLOBAL, LOCAL
+from .methods import DIRECT, GLOBAL, LOCAL
 from .minimizerresult import MinimizerResult
 from .objective import Objective
+from .simplex import simplex
 from .traces import Traces
 
 __all__ = ["Fit", "most_evaluations", "options_of"]
@@ -28,6 +30,8 @@ WITHOUT_EFFECT = frozenset(
 )
 #: How near to a bound a parameter is at it, relative to 1 or to itself.
 NEAR = 1e-6
+#: Below this a parameter is as good as 0, and says nothing of the length of a step.
+SMALL = 1e-12
 #: Options that fits know.
 KNOWN = frozenset("Dfun col_deriv jac loss f_scale".split())
 
@@ -110,7 +114,11 @@ class Fit:
         """The minimum that the start leads to; where that is at a bound, the lower one of it and of
         the one that it leads to in variables that know no bounds."""
         first = self.local(self.start)
-        if first is None or not self.problem.bounded:
+        if first is None or self.spent:
+            return first
+        if self.result.method in DIRECT and not np.all(np.isfinite(first.pcov)):
+            return self._lower(first, self._direct())
+        if not self.problem.bounded:
             return first
         if not np.any(self._near(first.popt) & ~self._near(self.start)):
             return first
@@ -128,7 +136,36 @@ class Fit:
         other = solve(free)
         self.evaluations += int(other.facts["evaluations"])
         again = self.local(np.array(inside.outer(other.popt.tolist()), dtype=float))
-        return again if again is not None and self._sum(again) < self._sum(first) else first
+        return self._lower(first, again)
+
+    def _direct(self) -> Found | None:
+        """The minimum beside the end of a simplex, which needs no slopes."""
+        inside = Inside(self.lower, self.upper)
+
+        def total(variables: Array) -> float:
+            residuals = self.objective.residuals(inside.outer(variables.tolist()))
+            return float(residuals @ residuals)
+
+        policy, self.objective.nan_policy = self.objective.nan_policy, "propagate"
+        with np.errstate(all="ignore"):
+            end, _ = simplex(total, inside.inner(self.start))
+        self.objective.nan_policy = policy
+        return self.local(np.array(inside.outer(end.tolist()), dtype=float))
+
+    def _lower(self, first: Found, other: Found | None) -> Found:
+        return other if other is not None and self._sum(other) < self._sum(first) else first
+
+    @property
+    def spent(self) -> bool:
+        """Whether there were as many evaluations as were allowed."""
+        return self.evaluations >= self.max_nfev
+
+    def slopes(self, theta: Array) -> Array:
+        """The Jacobian by central differences."""
+        size = np.where(np.abs(theta) < SMALL, 1.0, np.abs(theta))
+        steps = np.finfo(float).eps ** (1 / 3) * size
+        values = lambda at: self.objective.residuals(at.tolist())
+        return differences(values, theta, steps, self.lower, self.upper)
 
     def _near(self, theta: Array) -> Array:
         """Which parameters are at a bound."""

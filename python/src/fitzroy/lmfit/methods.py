@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["GLOBAL", "INSIDE", "LOCAL", "SCALAR_METHODS", "named"]
+__all__ = ["DIRECT", "GLOBAL", "INSIDE", "LOCAL", "SCALAR_METHODS", "named"]
 
 #: Methods of `scipy.optimize.minimize`, by the names that fits have for them. Like the methods of
 #: least squares they lead from a start to a minimum, here all by the same steps.
@@ -24,6 +24,8 @@ SCALAR_METHODS = {
     "trust-exact": "trust-exact",
     "trust-krylov": "trust-krylov",
 }
+#: Those of them that know no derivatives, and go on where these say nothing.
+DIRECT = ("Nelder-Mead", "Powell", "COBYLA")
 #: Methods that search inside bounds, which all parameters then have.
 INSIDE = ("differential_evolution", "dual_annealing", "shgo")
 #: Methods that look for the lowest minimum.

@@ -18,6 +18,7 @@ from .methods import GLOBAL, SCALAR_METHODS, named
 from .minimizerresult import MinimizerResult
 from .objective import (
     ABORTED,
+    TOO_MANY,
     AbortFitException,
     MinimizerException,
     Objective,
@@ -42,6 +43,8 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 
+#: Singular values below this, relative to the greatest, are none.
+RANK = 1e-11
 NO_PARAMS = "params must be a minimizer.Parameters() instance or list of Parameters()"
 NO_ERRORS = "Could not estimate error-bars."
 
@@ -250,12 +253,16 @@ class Minimizer:
         result.message = "Fit succeeded." if result.success else result.lmdif_message
         if facts.status == 0:
             result.aborted = True
-            result.message = f"Fit aborted: number of function evaluations > {fit.max_nfev}"
+            result.message = TOO_MANY.format(fit.max_nfev)
         if result.method == "least_squares":
             for name in ("x", "cost", "fun", "jac", "grad", "optimality", "active_mask", "status"):
                 setattr(result, name, facts[name])
         if self.calc_covar or result.method in ("leastsq", "least_squares"):
             covar = found.pcov if loss is None else _inverse(facts.jac)
+            if not np.all(np.isfinite(covar)):
+                # Beside a bound the trust region's own scale hides a parameter, and steps that are
+                # relative to nearly nothing do so.
+                covar = _inverse(facts.jac if found.made is not None else fit.slopes(found.popt))
             if facts.success and np.all(np.isfinite(covar)):
                 scale = result.redchi if self.scale_covar else 1.0
                 result.covar = np.array(covar) * scale
@@ -306,10 +313,13 @@ def minimize(
 
 def _inverse(jacobian: Array) -> Array:
     """(JᵀJ)⁻¹, NaN where there is none."""
-    try:
-        return np.asarray(np.linalg.inv(jacobian.T @ jacobian))
-    except np.linalg.LinAlgError:
-        return np.full((jacobian.shape[1],) * 2, np.nan)
+    size = np.linalg.norm(jacobian, axis=0)
+    if np.all(size > 0) and np.all(np.isfinite(size)):
+        _, values, rows = np.linalg.svd(jacobian / size, full_matrices=False)
+        if len(values) == len(size) and values[-1] > RANK * values[0]:
+            half = rows.T / values / size[:, None]
+            return np.asarray(half @ half.T)
+    return np.full((len(size), len(size)), np.nan)
 
 
 def _evaluated(result: MinimizerResult, objective: Objective) -> MinimizerResult:

@@ -46,6 +46,8 @@ class MinimizerResult:
     aborted: bool
     errorbars: bool
     candidates: list[Any]
+    x: Any
+    fun: Any
 
     @property
     def flatchain(self) -> Any:

@@ -87,7 +87,7 @@ class Model:
             raise ValueError(f"'{prefix}' is not a valid Model prefix")
         self.func = func
         self._prefix = prefix
-        self._roots = None if param_names is None else list(param_names)
+        self._param_root_names = None if param_names is None else list(param_names)
         self.independent_vars: list[str] = list(independent_vars or [])
         self._asked_vars = independent_vars is not None
         self.independent_vars_defvals: dict[str, Any] = {}
@@ -115,7 +115,7 @@ class Model:
                 defaults[name] = par.default
         self._func_allargs = list(defaults)
         if not defaults and self._func_haskeywords:
-            self._param_names = [f"{self._prefix}{name}" for name in self._roots or []]
+            self._param_names = [f"{self._prefix}{name}" for name in self._param_root_names or []]
             return
         numbers = {name for name, value in defaults.items() if _is_number(value)}
         others = [n for n, value in defaults.items() if value is not EMPTY and n not in numbers]
@@ -127,21 +127,25 @@ class Model:
                 if name not in self.independent_vars:
                     self.independent_vars.append(name)
             self._asked_vars = True
-        if self._roots is None:
-            self._roots = [
+        if self._param_root_names is None:
+            self._param_root_names = [
                 name
                 for name, value in defaults.items()
                 if name not in self.independent_vars and (value is EMPTY or name in numbers)
             ]
-        self.def_vals = {n: defaults[n] for n in defaults if n in numbers and n in self._roots}
+        self.def_vals = {
+            n: defaults[n] for n in defaults if n in numbers and n in self._param_root_names
+        }
         self._read_options(others)
         self._check_names()
-        self._param_names = [f"{self._prefix}{name}" for name in self._roots]
+        self._param_names = [f"{self._prefix}{name}" for name in self._param_root_names]
 
     def _read_options(self, others: Sequence[str]) -> None:
         kept = {}
         for name, value in self.opts.items():
-            if isinstance(value, Parameter) and (name in (self._roots or []) or name in others):
+            if isinstance(value, Parameter) and (
+                name in (self._param_root_names or []) or name in others
+            ):
                 self.set_param_hint(
                     name, value=value.value, min=value.min, max=value.max, expr=value.expr
                 )
@@ -154,7 +158,7 @@ class Model:
         for arg in self.independent_vars:
             if arg not in self._func_allargs or arg in FORBIDDEN:
                 raise ValueError(f"Invalid independent variable name ('{arg}') for function {name}")
-        for arg in self._roots or []:
+        for arg in self._param_root_names or []:
             full = f"{self._prefix}{arg}"
             if (arg not in self._func_allargs and not self._func_haskeywords) or full in FORBIDDEN:
                 raise ValueError(f"Invalid parameter name ('{full}') for function {name}")

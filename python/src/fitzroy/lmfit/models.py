@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import guessing, lineshapes
-from .builtin import MIN0, Array, BuiltInModel
+from .builtin import MIN0, Array, BuiltInModel, update_param_vals
 from .expressions import Scope, parsed
 from .lineshapes import tiny
 from .model import Model
@@ -73,6 +73,7 @@ __all__ = [
     "ThermalDistributionModel",
     "VoigtModel",
     "lmfit_models",
+    "update_param_vals",
 ]
 
 TAU = 2 * np.pi

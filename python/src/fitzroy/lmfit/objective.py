@@ -23,6 +23,7 @@ NAN_SEEN = (
     "fitting algorithms cannot handle this! Say nan_policy='omit' where they stand in the data, and "
     "bound parameters for which the function has no value."
 )
+TOO_MANY = "Fit aborted: number of function evaluations > {}"
 ABORTED = "Fit aborted by user callback. Could not estimate error-bars."
 #: Calls that compare a trace with its function, at most.
 CHECKS = 4
@@ -138,7 +139,7 @@ class Objective:
             raise AbortFitException(ABORTED)
         if self.calls > self.most:
             self.last = coerce_float64(out, "propagate")
-            raise AbortFitException(f"Fit aborted: number of function evaluations > {self.most}")
+            raise AbortFitException(TOO_MANY.format(self.most))
         self.last = coerce_float64(out, self.nan_policy)
         return self.last
 

@@ -56,7 +56,7 @@ class Parameter(Number):
         self.stderr: float | None = None
         self.correl: dict[str, float] | None = None
         self._owner: Parameters | None = None
-        self._vary = vary and not expr
+        self._vary = vary
         self._expr = expr or None
         self._set_bounds(min, max)
         self._val: Any = -inf if value is None else value
@@ -229,9 +229,10 @@ class Parameters(dict[str, Parameter]):
                 self._reading.pop()
 
     def check(self, par: Parameter) -> None:
-        """Raises SyntaxError for an expression that is none."""
+        """Ties a parameter to its expression. Raises SyntaxError for one that is none."""
         if par.expr is not None:
             parsed(par.expr)
+            par._vary = False
 
     def eval(self, expr: str) -> Any:
         """The value of an expression of these parameters."""

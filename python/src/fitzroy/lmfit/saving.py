@@ -68,7 +68,7 @@ def model_state(model: Model) -> tuple[Any, Any, Any]:
         model._name,
         model._prefix,
         model.independent_vars,
-        None if tied else model._roots,
+        None if tied else model._param_root_names,
         model.param_hints,
         model.nan_policy,
         model.opts,

@@ -54,6 +54,7 @@ def minimized(
             found, at = simplex(value, inside.inner(away))
             if at < least:
                 best, least = found, at
+    result.x, result.fun = np.array(inside.outer(best.tolist()), dtype=float), least
     objective.watch, objective.most = None, float("inf")
     result.nfev = objective.calls
     result.residual = objective.residuals(inside.outer(best.tolist()))

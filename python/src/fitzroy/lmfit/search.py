@@ -8,6 +8,7 @@ import numpy as np
 
 from ..curves.solve import Found
 from .methods import INSIDE
+from .objective import TOO_MANY, AbortFitException
 
 if TYPE_CHECKING:
     from .fit import Fit
@@ -36,14 +37,23 @@ def searched(fit: Fit, kind: str, kws: dict[str, Any]) -> Found | None:
     if best is None:
         return None
     traced = best.made is not None and fit.problem.by_formula
+    _go_on(fit)
     if kind in INSIDE and traced and "loss" not in fit.options:
         found = fit.local(fit.start, **{"global": True, "seed": seed_of(kws)})
         return _lower(fit, best, found)
     rng = np.random.default_rng(seed_of(kws))
     for _ in range(hops_of(kws, HOPS if traced else HOPS_OF_CALLED)):
+        _go_on(fit)
         away = start_away(fit.lower, fit.upper, best.popt, rng, bounded)
         best = _lower(fit, best, fit.local(away))
     return best
+
+
+def _go_on(fit: Fit) -> None:
+    """Raises AbortFitException where there were as many evaluations as were allowed."""
+    if fit.spent:
+        fit.objective.calls = fit.evaluations
+        raise AbortFitException(TOO_MANY.format(fit.max_nfev))
 
 
 def hops_of(kws: dict[str, Any], default: int) -> int:
