@@ -388,3 +388,24 @@ def test_figures_are_drawn():
     assert len(result.plot(show_init=True).axes) == 2
     assert result.plot_residuals(ax=pyplot.figure().add_subplot()) is not False
     pyplot.close("all")
+
+
+def test_parameters_are_numbers_wherever_a_function_is_traced():
+    def residual(p):
+        x = X - p["c"]
+        x /= p["s"]
+        return np.multiply(p["a"], np.exp(-(x**2))) - p["off"] * 1.0 - (Y - 1)
+
+    found = lmfit.minimize(residual, lmfit.create_params(a=5, c=4, s=1, off=-1))
+    assert found.untraced == "" and found.success
+    assert lmfit.minimize(residual, found.params).chisqr == pytest.approx(found.chisqr)
+
+
+def test_a_formula_is_dropped_when_its_data_change():
+    data = {"y": Y}
+    mini = lmfit.Minimizer(lambda p: p["a"] * X + p["b"] - data["y"], lmfit.create_params(a=1, b=0))
+    first = mini.minimize()
+    data["y"] = 2 * X + 1
+    second = mini.minimize()
+    assert second.params["a"].value == pytest.approx(2) and second.chisqr < 1e-15
+    assert first.chisqr > 1

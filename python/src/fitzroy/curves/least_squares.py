@@ -354,9 +354,7 @@ def result_of(problem: Problem, found: Found, loss: Loss | None, method: str) ->
         gradient = jacobian.T @ (first * residuals)
         curved = first + 2 * second * (residuals / loss.scale) ** 2
         jacobian = np.sqrt(np.maximum(curved, np.finfo(float).eps))[:, None] * jacobian
-    status = ENDED.get(found.facts["status"], -1)
-    if found.facts["status"] == "evaluation_limit":
-        status = 0
+    status = status_of(found)
     mask = _active(problem, found.popt)
     return optimize_result()(  # type: ignore[no-any-return]
         x=found.popt,
@@ -372,6 +370,13 @@ def result_of(problem: Problem, found: Found, loss: Loss | None, method: str) ->
         message=SAID[status],
         success=status > 0,
     )
+
+
+def status_of(found: Found) -> int:
+    """SciPy's number for how a fit ended: above 0 at a minimum."""
+    if found.facts["status"] == "evaluation_limit":
+        return 0
+    return ENDED.get(found.facts["status"], -1)
 
 
 def _total(residuals: Array, loss: Loss | None) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..curves.least_squares import OF_LEASTSQ, OF_LEASTSQ_SAID, result_of
+from ..curves.least_squares import OF_LEASTSQ, OF_LEASTSQ_SAID, result_of, status_of
 from ..curves.losses import loss_of
 from ..curves.solve import Found
 from .brute import Candidate, brute
@@ -239,31 +239,33 @@ class Minimizer:
 
     def _conclude(self, fit: Fit, found: Found) -> None:
         result, objective, options = fit.result, fit.objective, fit.options
-        loss = loss_of(options.get("loss", "linear"), options.get("f_scale", 1.0))
-        facts = result_of(fit.problem, found, loss, "trf")
+        status = status_of(found)
         objective.watch, objective.most = None, float("inf")
         result.untraced = found.reason
         result.nfev = fit.evaluations if found.made is not None else objective.calls
         result.residual = objective.residuals(found.popt.tolist())
         result.params.update_constraints()
         result._calculate_statistics()
-        result.ier = OF_LEASTSQ[facts.status]
+        result.ier = OF_LEASTSQ[status]
         result.lmdif_message = OF_LEASTSQ_SAID[result.ier].format(result.nfev)
-        result.success = bool(facts.success)
+        result.success = status > 0
         result.message = "Fit succeeded." if result.success else result.lmdif_message
-        if facts.status == 0:
+        if status == 0:
             result.aborted = True
             result.message = TOO_MANY.format(fit.max_nfev)
-        if result.method == "least_squares":
+        covar = found.pcov
+        loss = loss_of(options.get("loss", "linear"), options.get("f_scale", 1.0))
+        if result.method == "least_squares" or loss is not None:
+            facts = result_of(fit.problem, found, loss, "trf")
             for name in ("x", "cost", "fun", "jac", "grad", "optimality", "active_mask", "status"):
                 setattr(result, name, facts[name])
+            covar = covar if loss is None else _inverse(facts.jac)
         if self.calc_covar or result.method in ("leastsq", "least_squares"):
-            covar = found.pcov if loss is None else _inverse(facts.jac)
             if not np.all(np.isfinite(covar)):
                 # Beside a bound the trust region's own scale hides a parameter, and steps that are
                 # relative to nearly nothing do so.
-                covar = _inverse(facts.jac if found.made is not None else fit.slopes(found.popt))
-            if facts.success and np.all(np.isfinite(covar)):
+                covar = _inverse(fit.slopes(found))
+            if result.success and np.all(np.isfinite(covar)):
                 scale = result.redchi if self.scale_covar else 1.0
                 result.covar = np.array(covar) * scale
                 result.errorbars = set_errors(result.params, result.var_names, result.covar)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tracing.nodes import Recorded
+from ..tracing.nodes import Deferred, Recorded
 
 __all__ = ["Number", "plain"]
 
@@ -37,7 +37,7 @@ def _binary(function: Callable[[Any, Any], Any], swapped: bool = False) -> Any:
     return call
 
 
-class Number:
+class Number(Deferred):
     """Anything with a value, which it is in arithmetic and in functions of NumPy."""
 
     def _getval(self) -> Any:

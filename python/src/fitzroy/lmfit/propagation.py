@@ -42,19 +42,33 @@ def _slopes(params: Parameters, names: list[str], errors: Array) -> dict[str, Ar
     out = {name: np.zeros(len(names)) for name in tied}
     if not tied:
         return out
+    reads = {name: _reads(params, name) for name in tied}
     for k, name in enumerate(names):
+        moved = [t for t in tied if name in reads[t]]
+        if not moved:
+            continue
         par = params[name]
         best, ends = par._val, []
         step = STEP * max(abs(best), 1e-3 * errors[k], 1e-300)
         for side in (-step, step):
             par._val = best + side
             with np.errstate(all="ignore"):
-                ends.append([float(params[t].value) for t in tied])
+                ends.append([float(params[t].value) for t in moved])
         par._val = best
-        for t, low, high in zip(tied, *ends):
+        for t, low, high in zip(moved, *ends):
             slope = (high - low) / ((best + step) - (best - step))
             out[t][k] = slope if math.isfinite(slope) else 0.0
     params.update_constraints()
+    return out
+
+
+def _reads(params: Parameters, name: str) -> set[str]:
+    """The parameters that the expression of one reads, and those that theirs read."""
+    expression = params[name].expression
+    out: set[str] = set()
+    for read in expression.names if expression is not None else ():
+        if read in params:
+            out |= {read, *_reads(params, read)}
     return out
 
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..curves.function import Compiled, of_function
-from ..tracing import Untraceable
-from ..tracing.nodes import Recorded
+from ..curves.function import Compiled
+from ..tracing import Untraceable, trace
 from .objective import Objective
 
 __all__ = ["Traces"]
@@ -22,6 +21,10 @@ Array = np.ndarray[Any, Any]
 
 #: How far the values of a formula may be off those of its function, relative to the greatest.
 CLOSE = 1e-9
+#: Points at which both are compared.
+CHECKED = 64
+#: What parameters are multiplied by for a second look.
+MOVED = 1.03125
 
 
 class Traces:
@@ -49,38 +52,51 @@ class Traces:
         return _over(made, [name in varying for name in names], values)
 
 
-def _agree(made: Compiled, values: list[float], first: Array) -> bool:
-    """Whether a formula is still one of its function, whose data may have changed."""
+def _agree(made: Compiled, values: list[float], whole: Array) -> bool:
+    """Whether a formula has the values of its function, at some of the points."""
+    some = np.unique(np.linspace(0, whole.size - 1, CHECKED).astype(int))
+    names = [name for name, _ in made.columns]
     with np.errstate(all="ignore"):
-        found = made.pointwise(values)[0]
-    scale = np.max(np.abs(first), initial=0.0)
-    return found.shape == first.shape and bool(
-        np.allclose(found, first, rtol=CLOSE, atol=CLOSE * scale, equal_nan=True)
-    )
+        part = made.over(names, [column[some] for _, column in made.columns])
+        found, want = part.pointwise(values)[0], whole[some]
+    scale = np.max(np.abs(whole), where=np.isfinite(whole), initial=0.0)
+    near = np.isclose(found, want, rtol=CLOSE, atol=CLOSE * scale, equal_nan=True)
+    return bool(np.all(near | ~np.isfinite(want)))
 
 
 def _traced(objective: Objective, names: list[str], values: list[float], n: int) -> Compiled | None:
+    """The formula of a function, compared with it twice, since a 0 or a 1 of a parameter may hide
+    what it stands for; none where it has none."""
     whole = Objective(
         objective.function,
         objective.params.copy(),
         names,
         objective.args,
         objective.kwargs,
-        objective.nan_policy,
+        "propagate",
         objective.watch,
     )
-
-    def of(_: Any, *theta: Any) -> Any:
-        recorded = any(isinstance(value, Recorded) for value in theta)
-        return whole.recorded(theta) if recorded else whole.residuals(theta)
-
     shape = objective.shape if int(np.prod(objective.shape)) == n else (n,)
+    record = lambda _, *theta: whole.recorded(theta)
+    own = [f"p{k}" for k in range(len(names))]
     try:
-        return of_function(
-            of, np.zeros(shape or (1,)), n, [f"p{k}" for k in range(len(names))], values
-        )
-    except Untraceable:
+        found = trace(record, np.zeros(shape or (1,)), n, own)
+        made = Compiled(found.text, found.columns, found.parameters)
+        made.of_this_x = True
+        moved = [MOVED * value + MOVED - 1 for value in values]
+        for at, needed in ((values, True), (moved, False)):
+            with np.errstate(all="ignore"):
+                try:
+                    want = whole.residuals(at)
+                except Exception:
+                    if needed:
+                        return None
+                    continue
+            if want.size != n or not _agree(made, at, want):
+                return None
+    except (Untraceable, ValueError):
         return None
+    return made
 
 
 def _over(made: Compiled, varies: list[bool], values: list[float]) -> Compiled:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["RESERVED", "NoAttribute", "Node", "Recorded", "Tape", "Untraceable", "formula"]
+__all__ = ["RESERVED", "Deferred", "NoAttribute", "Node", "Recorded", "Tape", "Untraceable", "formula"]
 
 #: Words of the formula language that no parameter can be called.
 RESERVED = frozenset("and or not in data dim let predict target pi inf chain draw sample e".split())
@@ -50,6 +50,13 @@ class Recorded:
 
     __slots__ = ("node",)
     node: Node
+
+
+class Deferred:
+    """Anything that in arithmetic and in functions of NumPy is a value of its own, which it puts in
+    its place: values that record leave that to it."""
+
+    __slots__ = ()
 
 
 class Tape:

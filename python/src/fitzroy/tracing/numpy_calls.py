@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from .kinds import kind_beside, kind_of, rank, typed
-from .nodes import NoAttribute, Node, Recorded, Tape, Untraceable
+from .nodes import Deferred, NoAttribute, Node, Recorded, Tape, Untraceable
 
 __all__ = ["ONE", "Traced"]
 
@@ -89,6 +90,8 @@ def _operator(name: str, swapped: bool = False) -> Any:
 
     def call(self: Traced, other: Any) -> Any:
         kind = type(other)
+        if isinstance(other, Deferred):
+            return NotImplemented
         if self.kind != "f" or not (kind is float or (kind is Traced and other.kind == "f")):
             return self.apply(name, (other, self) if swapped else (self, other))
         tape = self.tape
@@ -104,6 +107,7 @@ def _in_place(name: str) -> Any:
     """An operator that changes an array, and gives a number a new value."""
 
     def call(self: Traced, other: Any) -> Any:
+        other = operator.add(0.0, other) if isinstance(other, Deferred) else other
         return self.put(self.apply(name, (self, other)))
 
     return call
@@ -187,7 +191,9 @@ class Traced(Recorded, NDArrayOperatorsMixin):
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object
-    ) -> Traced:
+    ) -> Any:
+        if any(isinstance(value, Deferred) for value in inputs):
+            return NotImplemented
         name = ufunc.__name__
         if method != "__call__":
             raise Untraceable(f"np.{name}.{method} goes over the points")
