@@ -10,6 +10,7 @@ pm = pytest.importorskip("pymc")
 import pytensor.tensor as pt  # noqa: E402
 
 import fitzroy as fz  # noqa: E402
+from fitzroy.pymc.axes import Unconvertible  # noqa: E402
 
 logging.getLogger("pymc").setLevel(logging.ERROR)
 
@@ -96,5 +97,5 @@ def test_matrix_expressions_have_the_density_that_pymc_computes(seed):
 def test_what_the_language_cannot_say_of_matrices_is_named(build, why):
     with pm.Model() as model:
         pm.Potential("p", build(pm.Normal("a", 0, 1, shape=(K, K))).sum())
-    with pytest.raises(fz.pymc.axes.Unconvertible, match=why):
+    with pytest.raises(Unconvertible, match=why):
         fz.from_pymc(model)

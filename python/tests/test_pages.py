@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 import warnings
 from pathlib import Path
 
@@ -14,6 +15,17 @@ NAMES = ["python.md"]
 NAMES += [f"coming-from-{name}.md" for name in ("pymc", "scipy", "numpyro", "lmfit")]
 PAGES = [HERE / "README.md", *(HERE.parent / "docs" / name for name in NAMES)]
 BLOCK = re.compile(r"(<!-- needs: (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def jax_as_it_was():
+    """JAX with the precision that it had: a page may ask for another."""
+    jax = sys.modules.get("jax")
+    before = jax.config.jax_enable_x64 if jax else False
+    yield
+    jax = sys.modules.get("jax")
+    if jax:
+        jax.config.update("jax_enable_x64", before)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -30,7 +30,7 @@ def test_scipys_own_tests_pass():
         [sys.executable, "-m", "pytest", "-q", "-p", "scipy_suite", "-p", "no:cacheprovider"]
         + ["--pyargs", "scipy.optimize.tests.test_minpack", "-k", kept],
         cwd=here,
-        env={**os.environ, "PYTHONPATH": str(here)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])},
         capture_output=True,
         text=True,
         check=False,
