@@ -607,6 +607,26 @@ fn blocks_are_combined_and_what_are_no_blocks_is_refused() {
         &[&short[..], &["--block", "2/2", "--pooling", "none"]].concat(),
     );
     combine("d").ends_with(2).complains(&["--pooling partial"]);
+    // The others apart, under the population of the first two; then all, under that of the combination.
+    let under = |folder: &'static str| [&short[..], &["--interim", folder]].concat();
+    fit(
+        &here,
+        "rest",
+        &[&under("a")[..], &["--block", "2/2"]].concat(),
+    );
+    let said = combine("a rest --out half --draws 30 --tune 40 --no-progress --json --no-report");
+    assert_eq!(said.json()["subjects"].as_u64(), Some(4), "{}", said.err);
+    fit(&here, "apart", &under("half"));
+    let said = combine("apart --out all --draws 30 --tune 40 --no-progress --json --no-report");
+    assert_eq!(said.json()["subjects"].as_u64(), Some(4), "{}", said.err);
+    let refused = |folder: &str, message: &str| {
+        let words = format!("stop-signal fit sim/data.csv --interim {folder} --out no");
+        here.fitzroy(&words.split(' ').collect::<Vec<_>>())
+            .ends_with(2)
+            .complains(&[message]);
+    };
+    refused("c", "c: its model or its priors differ");
+    refused("sim", "cannot be read");
 }
 
 /// A group of children in two blocks: its slope is drawn, named and combined. What it is about is said.

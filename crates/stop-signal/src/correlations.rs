@@ -4,6 +4,7 @@
 use crate::config::{finite, only, wrong};
 use crate::params::{Kind, Parameter};
 use fitzroy::Result;
+use fitzroy::draws::Trace;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -17,6 +18,16 @@ fn order(kind: Kind) -> Vec<usize> {
     let mut places: Vec<usize> = (0..all.len()).collect();
     places.sort_by_key(|&k| all[k].weak);
     places
+}
+
+/// Whether a trace has correlations of the effects of subjects.
+pub(crate) fn is_recorded(kind: Kind, trace: &Trace) -> bool {
+    let all = kind.parameters();
+    let names = pairs(kind)
+        .into_iter()
+        .map(|(i, j)| name_of(&all[i], &all[j]));
+    let posterior = trace.group("posterior");
+    posterior.is_some_and(|p| names.into_iter().any(|name| p.variable(&name).is_some()))
 }
 
 /// The effects of subjects, one conditioned on another.

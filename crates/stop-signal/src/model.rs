@@ -56,6 +56,9 @@ pub struct Spec {
     pub correlated: Option<f64>,
     /// Parameters whose logarithm, or probit, has a slope on a covariate, and its name.
     pub slopes: Vec<(String, String)>,
+    /// Where subjects are apart for a time, under an interim population (see [`crate::combine::apart`]): the
+    /// model of all, by which they are combined.
+    pub population: Option<String>,
 }
 
 impl Default for Spec {
@@ -79,6 +82,7 @@ impl Spec {
             noncentred: Vec::new(),
             correlated: None,
             slopes: Vec::new(),
+            population: None,
         }
     }
 

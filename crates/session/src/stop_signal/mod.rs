@@ -83,6 +83,9 @@ impl StudyFit<'_> {
     /// A file cannot be written.
     pub fn leave(&self, write: &mut Write<'_>, trace: &Trace) -> Result<()> {
         write("model.fz", self.spec.text().as_bytes())?;
+        if let Some(population) = &self.spec.population {
+            write("population.fz", population.as_bytes())?;
+        }
         let read = format!("{:#}\n", self.study.report());
         write("data_report.json", read.as_bytes())?;
         if let Some(table) = correlations::csv(trace, self.spec.kind) {

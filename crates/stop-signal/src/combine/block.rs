@@ -1,7 +1,8 @@
 //! The fit of one block: what of its draws and of its model is needed.
 
 use super::Blocks;
-use crate::correlations::{name_of, pairs};
+use super::interim::interim;
+use crate::correlations::is_recorded;
 use crate::params::{Kind, Parameter};
 use fitzroy::diagnose::{Chains, mean, rhat, sd};
 use fitzroy::draws::{Group, Trace, Variable};
@@ -27,16 +28,25 @@ pub struct Level {
     pub slopes: Vec<(String, String)>,
 }
 
-/// The levels of a model, in the order of its parameters.
-pub fn levels(kind: Kind) -> Vec<Level> {
-    let one = |p: &Parameter| Level {
-        name: p.name,
-        probability: p.probability,
-        subject: p.scaled_name(),
-        expected: p.centre_name(),
-        centre: p.centre_name(),
-        spread: p.spread_name(),
-        slopes: Vec::new(),
+/// The levels of a model, in the order of its parameters, with the slopes that its text has.
+pub fn levels(kind: Kind, model: &str) -> Vec<Level> {
+    let slopes = slopes_of(kind, model);
+    let one = |p: &Parameter| {
+        let own = format!("slope_{}_", p.name);
+        let mine = slopes.iter().filter(|(s, c)| *s == format!("{own}{c}"));
+        let mine: Vec<_> = mine.cloned().collect();
+        Level {
+            name: p.name,
+            probability: p.probability,
+            subject: p.scaled_name(),
+            expected: match mine.is_empty() {
+                true => p.centre_name(),
+                false => format!("_expected_{}", p.name),
+            },
+            centre: p.centre_name(),
+            spread: p.spread_name(),
+            slopes: mine,
+        }
     };
     kind.parameters().iter().map(one).collect()
 }
@@ -51,6 +61,15 @@ fn kind_of(posterior: &Group) -> Option<Kind> {
     found.max_by_key(|kind| kind.parameters().len())
 }
 
+/// What draws of subjects had for a prior when they were made.
+#[derive(Clone, Debug)]
+pub enum Proposal {
+    /// The population of their block. By level, mean and spread at each draw.
+    Population(Vec<[Vec<f64>; 2]>),
+    /// An interim population, the same for all. By level, mean and spread.
+    Interim(Vec<[f64; 2]>),
+}
+
 /// A block of subjects as its fit left it.
 #[derive(Clone, Debug)]
 pub struct Block {
@@ -58,14 +77,14 @@ pub struct Block {
     pub name: String,
     /// Which model.
     pub kind: Kind,
-    /// Its text.
+    /// The text of the model with a population.
     pub model: String,
     /// Names of its subjects.
     pub subjects: Vec<String>,
     /// By level, draws of every subject: `[subject][point]`.
     pub values: Vec<Vec<f64>>,
-    /// By level, mean and spread of the population at those draws.
-    pub population: Vec<[Vec<f64>; 2]>,
+    /// Where they come from.
+    pub proposal: Proposal,
     /// Slopes at those draws.
     pub slopes: BTreeMap<String, Vec<f64>>,
     /// Names of covariates.
@@ -73,7 +92,7 @@ pub struct Block {
     given: BTreeMap<String, Vec<f64>>,
     /// Mean and standard deviation of what is recorded of the population, over all draws.
     moments: BTreeMap<String, (f64, f64)>,
-    /// Largest R-hat of the population.
+    /// Largest R-hat of the population, or of subjects that are apart.
     pub worst_r_hat: f64,
     /// Draws of every subject that are kept.
     pub n_points: usize,
@@ -85,11 +104,18 @@ fn refused<T>(message: String) -> Result<T> {
 
 impl Block {
     /// From the trace of the fit of `model`, at most `n_points` draws of every subject, evenly over
-    /// all chains and in their order.
+    /// all chains and in their order. `population` is the model of all subjects, if those of the fit were
+    /// apart under an interim population.
     ///
     /// # Errors
     /// The trace is not that of a stop-signal model whose subjects have a population.
-    pub fn new(name: &str, model: &str, trace: &Trace, n_points: usize) -> Result<Block> {
+    pub fn new(
+        name: &str,
+        model: &str,
+        population: Option<&str>,
+        trace: &Trace,
+        n_points: usize,
+    ) -> Result<Block> {
         let Some(posterior) = trace.group("posterior") else {
             return refused(format!("{name}: the trace has no posterior"));
         };
@@ -109,36 +135,54 @@ impl Block {
                  Wald baselines"
             ));
         };
-        if pairs(kind).iter().any(|&(i, j)| {
-            let all = kind.parameters();
-            posterior.variable(&name_of(&all[i], &all[j])).is_some()
-        }) {
+        if is_recorded(kind, trace) {
             return refused(format!(
                 "{name}: its subjects' effects are correlated (⟨correlated⟩); blocks are combined where \
                  they are independent"
             ));
         }
-        let levels = levels(kind);
+        let levels = levels(kind, population.unwrap_or(model));
         let first = find(&levels[0].subject)?;
         let n_draws = first.shape[0] * first.shape[1];
         let points = points(n_draws, n_points);
-        let (mut values, mut population) = (Vec::new(), Vec::new());
-        for level in &levels {
-            let subject = find(&level.subject)?;
-            values.push(subject_major(subject, &points));
-            let of = |v: &Variable| pick(&v.element(0).concat(), &points);
-            population.push([of(find(&level.centre)?), of(find(&level.spread)?)]);
-        }
+        let drawn: Vec<&Variable> = levels
+            .iter()
+            .map(|level| find(&level.subject))
+            .collect::<Result<_>>()?;
+        let values = drawn.iter().map(|v| subject_major(v, &points)).collect();
+        let apart = population.and_then(|_| interim(&levels, model));
+        let (proposal, moments, worst_r_hat) = match apart {
+            Some(interim) => {
+                let n = drawn[0].elements() as f64;
+                let moments = expected_moments(&levels, &interim, n);
+                (Proposal::Interim(interim), moments, worst_of(&drawn))
+            }
+            None => {
+                let of = |name: &str| -> Result<Vec<f64>> {
+                    Ok(pick(&find(name)?.element(0).concat(), &points))
+                };
+                let pairs = levels.iter().map(|l| Ok([of(&l.centre)?, of(&l.spread)?]));
+                let scalars = posterior.variables.iter();
+                let scalars: Vec<&Variable> = scalars
+                    .filter(|v| v.elements() == 1 && v.shape.len() == 2)
+                    .collect();
+                let pairs = pairs.collect::<Result<Vec<_>>>()?;
+                (
+                    Proposal::Population(pairs),
+                    moments_of(&scalars),
+                    worst_of(&scalars),
+                )
+            }
+        };
         let labels = trace.coords.get("subject");
         let subjects = labels.map_or(Vec::new(), |l| (0..l.len()).map(|i| l.text(i)).collect());
-        let (moments, worst_r_hat) = examined(posterior);
         let mut block = Block {
             name: name.into(),
             kind,
-            model: model.into(),
+            model: population.unwrap_or(model).into(),
             subjects,
             values,
-            population,
+            proposal,
             slopes: BTreeMap::new(),
             covariates: Vec::new(),
             given: BTreeMap::new(),
@@ -153,16 +197,17 @@ impl Block {
     fn read_covariates(&mut self, trace: &Trace, points: &[usize]) -> Result<()> {
         let posterior = trace.group("posterior");
         for (slope, covariate) in slopes_of(self.kind, &self.model) {
-            let drawn = posterior.and_then(|g| g.variable(&slope));
+            let lacks = |what: &str| {
+                let message = format!(
+                    "{}: its trace lacks `{what}`, which its model has",
+                    self.name
+                );
+                Error::new(ErrorKind::Data, message)
+            };
             let given = trace
                 .group("constant_data")
                 .and_then(|g| g.variable(&covariate));
-            let (Some(drawn), Some(given)) = (drawn, given) else {
-                return refused(format!(
-                    "{}: its trace lacks `{slope}` or `{covariate}`, which its model has",
-                    self.name
-                ));
-            };
+            let given = given.ok_or_else(|| lacks(&covariate))?;
             let values = match &given.values {
                 fitzroy::draws::Column::Real(v) => v.clone(),
                 fitzroy::draws::Column::Integer(v) => v.iter().map(|x| *x as f64).collect(),
@@ -170,8 +215,12 @@ impl Block {
                     v.iter().map(|x| f64::from(u8::from(*x))).collect()
                 }
             };
-            let drawn = pick(&drawn.element(0).concat(), points);
-            self.slopes.insert(slope, drawn);
+            if let Proposal::Population(_) = self.proposal {
+                let drawn = posterior.and_then(|g| g.variable(&slope));
+                let drawn = drawn.ok_or_else(|| lacks(&slope))?;
+                let drawn = pick(&drawn.element(0).concat(), points);
+                self.slopes.insert(slope, drawn);
+            }
             if !self.covariates.contains(&covariate) {
                 self.covariates.push(covariate.clone());
             }
@@ -198,8 +247,15 @@ impl Block {
             let rows = values.chunks(stride).map(|row| pick(row, &kept));
             *values = rows.collect::<Vec<_>>().concat();
         }
-        let population = self.population.iter_mut().flatten();
-        for draws in population.chain(self.slopes.values_mut()) {
+        let population = match &mut self.proposal {
+            Proposal::Population(pairs) => &mut pairs[..],
+            Proposal::Interim(_) => &mut [],
+        };
+        for draws in population
+            .iter_mut()
+            .flatten()
+            .chain(self.slopes.values_mut())
+        {
             *draws = pick(draws, &kept);
         }
         self.n_points = kept.len();
@@ -238,23 +294,40 @@ fn subject_major(variable: &Variable, points: &[usize]) -> Vec<f64> {
     each.collect::<Vec<_>>().concat()
 }
 
-/// Moments of every number of the population, and the worst R-hat.
-fn examined(posterior: &Group) -> (BTreeMap<String, (f64, f64)>, f64) {
-    let mut moments = BTreeMap::new();
-    let mut worst: f64 = 1.0;
-    for variable in posterior
-        .variables
-        .iter()
-        .filter(|v| v.elements() == 1 && v.shape.len() == 2)
-    {
-        let draws = variable.element(0).concat();
-        let found = rhat(Chains::new(&draws, variable.shape[0], variable.shape[1]));
-        if found > worst {
-            worst = found;
+/// Mean and standard deviation of numbers of the population.
+fn moments_of(scalars: &[&Variable]) -> BTreeMap<String, (f64, f64)> {
+    let one = |v: &&Variable| {
+        let draws = v.element(0).concat();
+        (v.name.clone(), (mean(&draws), sd(&draws)))
+    };
+    scalars.iter().map(one).collect()
+}
+
+/// What `n` subjects of an interim population would say of the population: where it is, and how well
+/// that is known.
+fn expected_moments(
+    levels: &[Level],
+    interim: &[[f64; 2]],
+    n: f64,
+) -> BTreeMap<String, (f64, f64)> {
+    let mut out = BTreeMap::new();
+    for (level, [mean, spread]) in levels.iter().zip(interim) {
+        out.insert(level.centre.clone(), (*mean, spread / n.sqrt()));
+        out.insert(level.spread.clone(), (*spread, spread / (2.0 * n).sqrt()));
+        for (slope, _) in &level.slopes {
+            out.insert(slope.clone(), (0.0, spread / n.sqrt()));
         }
-        moments.insert(variable.name.clone(), (mean(&draws), sd(&draws)));
     }
-    (moments, worst)
+    out
+}
+
+/// The largest R-hat of all elements; 1 if none is above.
+fn worst_of(variables: &[&Variable]) -> f64 {
+    let each = variables
+        .iter()
+        .flat_map(|v| (0..v.elements()).map(move |i| (v, v.element(i).concat())));
+    let r_hat = each.map(|(v, draws)| rhat(Chains::new(&draws, v.shape[0], v.shape[1])));
+    r_hat.filter(|r| !r.is_nan()).fold(1.0, f64::max)
 }
 
 /// Statements of a model that are about the population: those whose left side has no dim, and what
@@ -302,16 +375,7 @@ pub fn join(blocks: Vec<Block>) -> Result<Blocks> {
         }
     }
     let n_points = blocks.iter().map(|b| b.n_points).min().unwrap_or(0);
-    let mut levels = levels(first.kind);
-    let slopes = slopes_of(first.kind, &first.model);
-    for level in &mut levels {
-        let own = format!("slope_{}_", level.name);
-        let mine = slopes.iter().filter(|(s, c)| *s == format!("{own}{c}"));
-        level.slopes = mine.cloned().collect();
-        if !level.slopes.is_empty() {
-            level.expected = format!("_expected_{}", level.name);
-        }
-    }
+    let levels = levels(first.kind, &first.model);
     let mut joined = Blocks {
         population: population(&first.model),
         blocks,

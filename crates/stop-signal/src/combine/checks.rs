@@ -1,7 +1,7 @@
 //! Whether a combination of blocks can be trusted.
 
 use super::weights::{Children, Population};
-use super::{Blocks, Level};
+use super::{Block, Blocks, Level, Proposal};
 use crate::check::{Check, State, scalar};
 use crate::simulate::ndtri;
 use fitzroy::diagnose::{mean, sd};
@@ -68,7 +68,7 @@ fn converged(blocks: &Blocks) -> Check {
         .max_by(|a, b| a.worst_r_hat.total_cmp(&b.worst_r_hat));
     let worst = worst.expect("there are blocks");
     graded(
-        "R-hat of the population in a block, largest",
+        "R-hat in a block, largest",
         worst.worst_r_hat,
         [1.01, 1.05],
         format!("{:.4} in {}", worst.worst_r_hat, worst.name),
@@ -78,19 +78,25 @@ fn converged(blocks: &Blocks) -> Check {
 
 /// Every number of the population in every block against the combination, and all blocks at once.
 ///
-/// The prior draws blocks together a little, so that chance is overstated.
+/// The prior draws blocks together a little, so that chance is overstated. Blocks whose subjects are apart
+/// say nothing of a population.
 fn agree(blocks: &Blocks, trace: &Trace) -> Vec<Check> {
     let names = blocks.levels.iter().flat_map(|l| [&l.centre, &l.spread]);
     let (mut worst, mut n) = ((0.0, String::new(), ""), 0);
     let (mut spread, mut n_spread) = ((f64::NEG_INFINITY, String::new()), 0);
-    let k = blocks.blocks.len();
+    let joined = |b: &&Block| matches!(b.proposal, Proposal::Population(_));
+    let joined: Vec<&Block> = blocks.blocks.iter().filter(joined).collect();
+    let k = joined.len();
+    if k < 2 {
+        return Vec::new();
+    }
     for name in names {
         let Some(draws) = scalar(trace, name, 0) else {
             continue;
         };
         let (together, width) = (mean(&draws), sd(&draws));
         let mut q = 0.0;
-        for block in &blocks.blocks {
+        for block in &joined {
             let Some((m, s)) = block.moments(name) else {
                 continue;
             };
@@ -125,10 +131,7 @@ fn agree(blocks: &Blocks, trace: &Trace) -> Vec<Check> {
         format!("{name}, {z:.1} standard errors"),
         &format!("< {limit_spread:.1}"),
     );
-    match k {
-        1 => Vec::new(),
-        _ => vec![alone, together],
-    }
+    vec![alone, together]
 }
 
 /// A χ² with `d` degrees of freedom as a standard normal number (Wilson and Hilferty 1931).

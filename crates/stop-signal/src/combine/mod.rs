@@ -8,6 +8,11 @@
 //! (Lunn, Barrett, Sweeting, Thompson, Applied Statistics 62, 2013, whose second stage draws θᵢ as
 //! well; here they are summed out, so that there are as many parameters as one population has).
 //!
+//! Subjects may as well have been fitted apart, under an interim population that is the same for all: then
+//! Lᵢ(φ') is the mean of p(θᵢ | φ') over the interim density. That one is near the population of all if it
+//! comes from a fit of some subjects, or from an earlier combination, and never has spreads near 0, as
+//! populations of small blocks have; so a draw has a weight that depends little on φ'.
+//!
 //! Lᵢ is a mean of S draws, and the logarithm of a mean is too low by half of its squared relative
 //! error: populations that few draws know are less likely than they should be, and none is more. (To add
 //! what the draws say of that error makes them attractive, as it saturates at ½ a subject.) The error
@@ -16,10 +21,12 @@
 
 mod block;
 mod checks;
+mod interim;
 mod weights;
 
-pub use block::{Block, Level, join, levels};
+pub use block::{Block, Level, Proposal, join, levels};
 pub use checks::{checks, populations};
+pub use interim::apart;
 pub use weights::{Children, Population, children_csv};
 
 use fitzroy::data::Dataset;

@@ -1,6 +1,6 @@
 //! What draws of subjects weigh under another population.
 
-use super::{Block, Blocks, Level};
+use super::{Block, Blocks, Level, Proposal};
 use fitzroy::diagnose::tail_shape;
 use fitzroy::report::csv_field;
 
@@ -98,19 +98,40 @@ impl<'a> Children<'a> {
         .sum()
     }
 
-    /// −ln of the density that a subject's draws would have without its trials, given the other
-    /// subjects of the block.
-    ///
-    /// That is ∫ p(θ | φ) p(φ | others) dφ, and p(φ | others) is p(φ | block) / Lᵢ(φ). It is a mixture
+    /// −ln of the density that a subject's draws would have without its trials: the interim one, or that
+    /// given the other subjects of its block.
+    fn offset(&self, i: usize) -> Vec<f64> {
+        match &self.children[i].block.proposal {
+            Proposal::Interim(levels) => self.offset_of_interim(i, levels),
+            Proposal::Population(pairs) => self.offset_of_others(i, pairs),
+        }
+    }
+
+    fn offset_of_interim(&self, i: usize, levels: &[[f64; 2]]) -> Vec<f64> {
+        let child = self.children[i];
+        let n = self.blocks.n_points;
+        let mut out = vec![0.0; n];
+        for ([mean, spread], values) in levels.iter().zip(&child.block.values) {
+            let log = libm::log(*spread);
+            for (w, x) in out.iter_mut().zip(&values[child.at * n..][..n]) {
+                let z = (x - mean) / spread;
+                *w += 0.5 * z * z + log;
+            }
+        }
+        out
+    }
+
+    /// Given the other subjects of the block the density
+    /// is ∫ p(θ | φ) p(φ | others) dφ, and p(φ | others) is p(φ | block) / Lᵢ(φ). It is a mixture
     /// over the block's populations: first with equal shares, which gives Lᵢ of each, then with shares
     /// of 1/Lᵢ. More rounds run away, as populations that few draws know get more and more.
     ///
     /// To divide by p(θˢ | φˢ) alone would be right in the mean, too, with a fraction of the effective
     /// draws: in a block of 50 simulated subjects 28 of 2,000, where this leaves 650, at the means of
     /// three such blocks.
-    fn offset(&self, i: usize) -> Vec<f64> {
+    fn offset_of_others(&self, i: usize, population: &[[Vec<f64>; 2]]) -> Vec<f64> {
         let n = self.blocks.n_points;
-        let (densities, most) = self.densities(i);
+        let (densities, most) = self.densities(i, population);
         let mix = |shares: &[f64]| {
             let mut mixed = vec![0.0; n];
             for (row, share) in densities.chunks_exact(n).zip(shares) {
@@ -130,13 +151,13 @@ impl<'a> Children<'a> {
 
     /// Densities of the draws of subject `i` (columns) under some populations of its block (rows), as
     /// shares of the largest, whose logarithm is given.
-    fn densities(&self, i: usize) -> (Vec<f64>, Vec<f64>) {
+    fn densities(&self, i: usize, population: &[[Vec<f64>; 2]]) -> (Vec<f64>, Vec<f64>) {
         let child = self.children[i];
         let n = self.blocks.n_points;
         let chosen: Vec<usize> = super::block::points(n, MIXED);
         let mut all = vec![0.0; n * chosen.len()];
         for (k, level) in self.blocks.levels.iter().enumerate() {
-            let [means, spreads] = &child.block.population[k];
+            let [means, spreads] = &population[k];
             let values = &child.block.values[k][child.at * n..][..n];
             for (row, &j) in all.chunks_exact_mut(n).zip(&chosen) {
                 let shift = self.shift(child, level, |_, slope| child.block.slopes[slope][j]);

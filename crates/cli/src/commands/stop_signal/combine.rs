@@ -17,7 +17,7 @@ use fitzroy_session::folder::Folder;
 use fitzroy_session::report::write_run;
 use fitzroy_session::stop_signal::{Combined, Combining, combine};
 use fitzroy_stop_signal::check::{self, Check, State};
-use fitzroy_stop_signal::combine::{Block, Blocks, join};
+use fitzroy_stop_signal::combine::{Block, Blocks, Proposal, join};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -27,15 +27,15 @@ use std::path::{Path, PathBuf};
     fitzroy stop-signal combine block-*/ --out study\n  \
     fitzroy stop-signal combine run/task-*/ --child-draws 500 --out study\n\n\
     Blocks are fits of disjoint children of one study, by `fit --block K/N`, of the same model with\n\
-    the same priors. Exit 1 when the combination is not to be trusted. Writes trace.nc with the\n\
+    the same priors; best with `--interim`. Exit 1 when the combination is not to be trusted. Writes trace.nc with the\n\
     draws of the population, summary.txt, .csv, .json, subjects.csv with every child given all\n\
     blocks, combine.json with the checks, model.fz and report.html.")]
 pub(crate) struct CombineArgs {
     /// Folders of the blocks' fits
     #[arg(required = true, value_name = "BLOCK_FOLDER")]
     blocks: Vec<PathBuf>,
-    /// Draws of every child that are used, of those that each block has [default: 500, fewer where
-    /// there are more than 200 children, down to 250]
+    /// Draws of every child that are used, of those that each block has [default: 500, or 2000 of
+    /// children apart; half as many, or a quarter, if there are many children]
     #[arg(long, value_name = "N")]
     child_draws: Option<usize>,
     /// Chains
@@ -58,17 +58,18 @@ pub(crate) struct CombineArgs {
 
 /// Fewer draws of a child say nothing of their weights.
 const FEWEST: usize = 20;
-/// Draws of a child where nothing else is asked for, at most and at least.
-const MOST: usize = 500;
-const FEW: usize = 250;
-/// Draws of all children together, about, in between.
-const TOGETHER: usize = 100_000;
+/// Draws of a child if nothing else is asked for: at least, at most, and of all children together, about,
+/// in between.
+const OF_BLOCKS: [usize; 3] = [250, 500, 100_000];
+/// Likewise if all children are apart. Their weights depend little on the population, so that what is left
+/// of the error is that of their number.
+const APART: [usize; 3] = [500, 2000, 1_000_000];
 
 /// Reads the blocks, combines, prints, writes.
 pub(crate) fn run(args: &CombineArgs) -> Result<Outcome> {
     let clock = Clock::start();
     let machine = args.common.machine()?;
-    let child_draws = args.child_draws.unwrap_or(MOST);
+    let child_draws = args.child_draws.unwrap_or(APART[1]);
     if child_draws < FEWEST || args.chains == 0 || args.draws == 0 {
         let message = format!(
             "--child-draws must be {FEWEST} or more, --chains and --draws above 0; got {child_draws}, {} \
@@ -136,6 +137,7 @@ fn leave(
     save(folder, &fit.diagnosis, &fit.document);
     folder.write("subjects.csv", subjects)?;
     folder.write("model.fz", &blocks.text())?;
+    folder.write("population.fz", &blocks.blocks[0].model)?;
     let document = document(blocks, checks, &fit.diagnosis);
     folder.write("combine.json", &format!("{document:#}\n"))?;
     if !args.no_report {
@@ -153,7 +155,12 @@ fn read(args: &CombineArgs, child_draws: usize) -> Result<Blocks> {
     let one = |path: &PathBuf| block(path, child_draws);
     let mut blocks = join(args.blocks.iter().map(one).collect::<Result<_>>()?)?;
     if args.child_draws.is_none() {
-        blocks.thin((TOGETHER / blocks.n_subjects().max(1)).clamp(FEW, MOST));
+        let apart = |b: &Block| matches!(b.proposal, Proposal::Interim(_));
+        let [least, most, together] = match blocks.blocks.iter().all(apart) {
+            true => APART,
+            false => OF_BLOCKS,
+        };
+        blocks.thin((together / blocks.n_subjects().max(1)).clamp(least, most));
     }
     Ok(blocks)
 }
@@ -168,9 +175,12 @@ fn block(path: &Path, n_points: usize) -> Result<Block> {
         return Err(Error::new(ErrorKind::Data, message));
     }
     let trace = read_trace(path)?;
+    let population = path.join("population.fz");
+    let population = population.exists().then(|| text(&population)).transpose()?;
     Block::new(
         &path.display().to_string(),
         &text(&model)?,
+        population.as_deref(),
         &trace,
         n_points,
     )

@@ -1,6 +1,6 @@
 //! `fitzroy stop-signal fit`.
 
-use super::shared::{Likelihood, Reading, text};
+use super::shared::{Likelihood, Reading, population_text, text};
 use crate::args::{Common, Output};
 use crate::commands::chains::{self, ChainFlags};
 use crate::exit::Outcome;
@@ -10,7 +10,7 @@ use crate::requests::{Words, matches};
 use crate::{interrupt, json, terminal};
 use clap::{Args, FromArgMatches};
 use fitzroy::diagnose::Diagnosis;
-use fitzroy::draws::Trace;
+use fitzroy::draws::{Trace, read_trace};
 use fitzroy::model::Model;
 use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
 use fitzroy::run::{self, CoordinateChoice};
@@ -19,6 +19,7 @@ use fitzroy_session::chains::Ended;
 use fitzroy_session::clock::Clock;
 use fitzroy_session::stop_signal::{About, StudyFit, Write, adapt, correlations_text, report};
 use fitzroy_session::{Fit, Session};
+use fitzroy_stop_signal::combine::apart;
 use fitzroy_stop_signal::covariates::{Asked, Covariates};
 use fitzroy_stop_signal::data::{self, Options, Study};
 use fitzroy_stop_signal::integration;
@@ -39,6 +40,7 @@ use std::path::{Path, PathBuf};
     fitzroy stop-signal fit export.txt --columns layout.toml --premature drop\n  \
     fitzroy stop-signal fit study.xlsx --columns subject=ID,rt=Go.RT --unit ms\n  \
     fitzroy stop-signal fit study.csv --block 3/40 --out block-3\n  \
+    fitzroy stop-signal fit study.csv --block 3/40 --interim block-1 --out part-3\n  \
     fitzroy stop-signal fit study.csv --correlated --out together\n  \
     fitzroy stop-signal fit study.csv --subjects children.csv --slope stop_mu=age,ptf=group\n  \
     fitzroy stop-signal fit study.csv --out study --resume\n\n\
@@ -77,6 +79,10 @@ pub(crate) struct FitArgs {
     /// Subjects' effects are correlated; their matrix is LKJ(ETA), 2 if nothing is given
     #[arg(long, value_name = "ETA", num_args = 0..=1, default_missing_value = "2", require_equals = true)]
     correlated: Option<f64>,
+    /// Subjects apart, under the population of an earlier fit of some of them or of a combination, for
+    /// `combine`
+    #[arg(long, value_name = "FOLDER")]
+    interim: Option<PathBuf>,
     /// Block K of N blocks of subjects, for jobs of an array
     #[arg(long, value_name = "K/N")]
     block: Option<String>,
@@ -119,7 +125,13 @@ impl FitArgs {
             spec.slopes = found.slopes;
         }
         spec.check()?;
-        Ok(spec)
+        match &self.interim {
+            Some(folder) => {
+                let (from, model) = (folder.display().to_string(), population_text(folder)?);
+                apart(&spec, &from, &model, &read_trace(folder)?)
+            }
+            None => Ok(spec),
+        }
     }
 
     /// The columns that the population depends on, if it does.

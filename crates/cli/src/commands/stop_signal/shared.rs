@@ -263,6 +263,15 @@ pub(super) fn of_stopping() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(known).map(kind)
 }
 
+/// The model with a population that a fit, or a combination, left in `folder`.
+pub(super) fn population_text(folder: &Path) -> Result<String> {
+    let population = folder.join("population.fz");
+    match population.exists() {
+        true => text(&population),
+        false => text(&folder.join("model.fz")),
+    }
+}
+
 /// The text of a file.
 pub(super) fn text(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|error| {
