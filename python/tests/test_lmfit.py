@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import os
 import pickle
 import re
@@ -409,3 +411,9 @@ def test_a_formula_is_dropped_when_its_data_change():
     second = mini.minimize()
     assert second.params["a"].value == pytest.approx(2) and second.chisqr < 1e-15
     assert first.chisqr > 1
+
+
+@pytest.mark.parametrize("name", ["parameter", "minimizer", "model"])
+def test_examples_of_docstrings_run(name):
+    found = doctest.testmod(importlib.import_module(f"fitzroy.lmfit.{name}"))
+    assert found.attempted > 0 and found.failed == 0

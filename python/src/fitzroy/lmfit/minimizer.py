@@ -290,6 +290,7 @@ def minimize(
     """Minimises the squares of `fcn(params, *args, **kws)`, as `lmfit.minimize` does.
 
     >>> import numpy as np
+    >>> from fitzroy.lmfit import create_params, minimize
     >>> x = np.linspace(0, 1, 20)
     >>> def residual(params):
     ...     return params["a"] * x + params["b"] - (2 * x + 1)

@@ -31,7 +31,7 @@ class Parameter(Number):
     does not vary. After a fit `stderr` is its standard error, `correl` its correlations with
     others by their names, and `init_value` what it started from.
 
-    >>> p = Parameter("width", value=2, min=0)
+    >>> p = Parameter("width", value=2.0, min=0)
     >>> p * 3
     6.0
     """
