@@ -670,6 +670,13 @@ fn populations_depend_on_columns_of_a_table_of_children() {
     let said = here.fitzroy(&all.split(' ').collect::<Vec<_>>());
     assert!([0, 1].contains(&said.code), "{}", said.err);
     assert!(text("both/summary.csv").contains("\nslope_stop_mu_x_age,"));
+    // The second half apart under the first.
+    let interim = ["--block", "2/2", "--interim", "a"];
+    fit(&here, "c", &[&short[..], &slopes, &interim].concat());
+    let all = "stop-signal combine a c --out some --draws 30 --tune 40 --no-progress --no-report";
+    let said = here.fitzroy(&all.split(' ').collect::<Vec<_>>());
+    assert!([0, 1].contains(&said.code), "{}", said.err);
+    assert!(text("some/summary.csv").contains("\nslope_ptf_x_group_b,"));
     let refused = |more: &str, what: &str| {
         let args = format!("stop-signal fit sim/data.csv --out x {more}");
         here.fitzroy(&args.split(' ').collect::<Vec<_>>())

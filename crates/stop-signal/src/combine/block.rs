@@ -52,13 +52,43 @@ pub fn levels(kind: Kind, model: &str) -> Vec<Level> {
 }
 
 /// The model of stopping of whose subjects a trace has all parameters, the one with the most.
-fn kind_of(posterior: &Group) -> Option<Kind> {
+fn kind_of(name: &str, trace: &Trace, posterior: &Group) -> Result<Kind> {
     let has = |kind: &Kind| {
         let mut all = kind.parameters().iter();
         all.all(|p| posterior.variable(&p.scaled_name()).is_some())
     };
     let found = Kind::OF_STOPPING.into_iter().filter(has);
-    found.max_by_key(|kind| kind.parameters().len())
+    let Some(kind) = found.max_by_key(|kind| kind.parameters().len()) else {
+        return refused(format!(
+            "{name}: the fit does not record what its subjects' parameters are on the scale on which \
+             they are normal; blocks are fits of a stop-signal model with ⟨pooling partial⟩, and no \
+             Wald baselines"
+        ));
+    };
+    match is_recorded(kind, trace) {
+        false => Ok(kind),
+        true => refused(format!(
+            "{name}: its subjects' effects are correlated (⟨correlated⟩); blocks are combined where \
+             they are independent"
+        )),
+    }
+}
+
+fn find<'a>(name: &str, posterior: &'a Group, wanted: &str) -> Result<&'a Variable> {
+    posterior.variable(wanted).ok_or_else(|| {
+        let message = format!(
+            "{name}: the fit has no `{wanted}`; blocks are fits of the stop-signal model \
+             with ⟨pooling partial⟩, and no Wald baselines"
+        );
+        Error::new(ErrorKind::Data, message)
+    })
+}
+
+/// Numbers of the population.
+fn scalars(posterior: &Group) -> Vec<&Variable> {
+    let all = posterior.variables.iter();
+    all.filter(|v| v.elements() == 1 && v.shape.len() == 2)
+        .collect()
 }
 
 /// What draws of subjects had for a prior when they were made.
@@ -119,36 +149,11 @@ impl Block {
         let Some(posterior) = trace.group("posterior") else {
             return refused(format!("{name}: the trace has no posterior"));
         };
-        let find = |wanted: &str| {
-            posterior.variable(wanted).ok_or_else(|| {
-                let message = format!(
-                    "{name}: the fit has no `{wanted}`; blocks are fits of the stop-signal model \
-                     with ⟨pooling partial⟩, and no Wald baselines"
-                );
-                Error::new(ErrorKind::Data, message)
-            })
-        };
-        let Some(kind) = kind_of(posterior) else {
-            return refused(format!(
-                "{name}: the fit does not record what its subjects' parameters are on the scale on which \
-                 they are normal; blocks are fits of a stop-signal model with ⟨pooling partial⟩, and no \
-                 Wald baselines"
-            ));
-        };
-        if is_recorded(kind, trace) {
-            return refused(format!(
-                "{name}: its subjects' effects are correlated (⟨correlated⟩); blocks are combined where \
-                 they are independent"
-            ));
-        }
+        let kind = kind_of(name, trace, posterior)?;
         let levels = levels(kind, population.unwrap_or(model));
-        let first = find(&levels[0].subject)?;
-        let n_draws = first.shape[0] * first.shape[1];
-        let points = points(n_draws, n_points);
-        let drawn: Vec<&Variable> = levels
-            .iter()
-            .map(|level| find(&level.subject))
-            .collect::<Result<_>>()?;
+        let drawn = levels.iter().map(|l| find(name, posterior, &l.subject));
+        let drawn: Vec<&Variable> = drawn.collect::<Result<_>>()?;
+        let points = points(drawn[0].shape[0] * drawn[0].shape[1], n_points);
         let values = drawn.iter().map(|v| subject_major(v, &points)).collect();
         let apart = population.and_then(|_| interim(&levels, model));
         let (proposal, moments, worst_r_hat) = match apart {
@@ -158,20 +163,17 @@ impl Block {
                 (Proposal::Interim(interim), moments, worst_of(&drawn))
             }
             None => {
-                let of = |name: &str| -> Result<Vec<f64>> {
-                    Ok(pick(&find(name)?.element(0).concat(), &points))
+                let of = |wanted: &str| -> Result<Vec<f64>> {
+                    Ok(pick(
+                        &find(name, posterior, wanted)?.element(0).concat(),
+                        &points,
+                    ))
                 };
                 let pairs = levels.iter().map(|l| Ok([of(&l.centre)?, of(&l.spread)?]));
-                let scalars = posterior.variables.iter();
-                let scalars: Vec<&Variable> = scalars
-                    .filter(|v| v.elements() == 1 && v.shape.len() == 2)
-                    .collect();
-                let pairs = pairs.collect::<Result<Vec<_>>>()?;
-                (
-                    Proposal::Population(pairs),
-                    moments_of(&scalars),
-                    worst_of(&scalars),
-                )
+                let pairs = pairs.collect::<Result<_>>()?;
+                let scalars = scalars(posterior);
+                let moments = moments_of(&scalars);
+                (Proposal::Population(pairs), moments, worst_of(&scalars))
             }
         };
         let labels = trace.coords.get("subject");
