@@ -6,7 +6,8 @@ use crate::devices::{Fitting, OF_DEVICE};
 use crate::errors::{named, raised, spelled};
 use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
 use fitzroy_curve_fit::fit::{
-    Plan, Predicted, combined, fit_and_measure, pointwise, quality, weights,
+    Plan, Predicted, combined, criteria, fit_and_measure, leave_one_out, of_normal_errors,
+    pointwise, quality, weights,
 };
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
 use fitzroy_curve_fit::method::{Next, Progress, Status};
@@ -280,6 +281,37 @@ fn dict_of_many(py: Python<'_>, batch: Batch) -> PyResult<Bound<'_, PyDict>> {
 #[pyfunction]
 pub(crate) fn curve_weights(criteria: Vec<f64>) -> Vec<f64> {
     weights(&criteria)
+}
+
+/// AIC, AICc, BIC and LOO of a fit with normal errors: of its weighted residuals, the slopes with the same weights, a
+/// row for each residual, and the weights. Without slopes there is no LOO.
+#[pyfunction]
+pub(crate) fn curve_criteria(
+    residuals: PyReadonlyArray1<'_, f64>,
+    slopes: Option<PyReadonlyArray1<'_, f64>>,
+    weights: PyReadonlyArray1<'_, f64>,
+    n_parameters: usize,
+    chi2: f64,
+    absolute_sigma: bool,
+) -> PyResult<[f64; 4]> {
+    let (residuals, weights) = (residuals.as_slice()?, weights.as_slice()?);
+    if weights.len() != residuals.len() {
+        return Err(PyValueError::new_err(
+            "a weight is needed for each residual",
+        ));
+    }
+    let log_weights = weights.iter().map(|w| w.ln()).sum();
+    let (n, p) = (residuals.len() as f64, n_parameters as f64);
+    let (log_l, k) = of_normal_errors(chi2, n, p, log_weights, absolute_sigma);
+    let found = criteria(log_l, k, n);
+    let loo = match &slopes {
+        Some(slopes) => {
+            let weight = |i: usize| weights[i];
+            leave_one_out(residuals, slopes.as_slice()?, weight, chi2, absolute_sigma)
+        }
+        None => f64::NAN,
+    };
+    Ok([found.aic, found.aicc, found.bic, loo])
 }
 
 /// A curve at some points: values, their standard errors, and the quantile behind its intervals.

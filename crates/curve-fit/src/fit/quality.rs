@@ -1,5 +1,6 @@
 //! How well a curve describes its data: R², information criteria, tests of the residuals.
 
+use super::criteria::{criteria, of_normal_errors};
 use super::estimate::Estimate;
 use super::pattern::{self, MOST_SORTED, Neighbours, Pattern};
 use super::plan::Plan;
@@ -12,7 +13,6 @@ use fitzroy::Result;
 use fitzroy_device::cpu::RowWorkspace;
 use fitzroy_device::lanes::Level;
 use fitzroy_graph::special::{gamma_q, ndtr};
-use std::f64::consts::PI;
 
 /// Measures that need the residuals.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -236,14 +236,10 @@ impl Sums {
         let (r2, log_w) = (1.0 - chi2 / total, self.log_w);
         let (log_l, k) = if counts {
             (self.log_counts, p)
-        } else if e.absolute_sigma {
-            (-0.5 * (chi2 + n * (2.0 * PI).ln()) + log_w, p)
         } else {
-            (
-                -0.5 * n * ((2.0 * PI * chi2 / n).ln() + 1.0) + log_w,
-                p + 1.0,
-            )
+            of_normal_errors(chi2, n, p, log_w, e.absolute_sigma)
         };
+        let by_likelihood = criteria(log_l, k, n);
         let [m1, m2, m3, m4] = [m1, m2, m3, m4].map(|x| x / n);
         let variance = m2 - m1 * m1;
         let third = m3 - 3.0 * m1 * m2 + 2.0 * m1.powi(3);
@@ -265,8 +261,8 @@ impl Sums {
         Quality {
             r2,
             adjusted_r2: 1.0 - (1.0 - r2) * (n - 1.0) / (n - p),
-            aic: -2.0 * log_l + 2.0 * k,
-            bic: -2.0 * log_l + k * n.ln(),
+            aic: by_likelihood.aic,
+            bic: by_likelihood.bic,
             rmse: (sizes / n).sqrt(),
             mae: absolute / n,
             runs_p: 2.0 * ndtr(-z.abs()),

@@ -1,6 +1,7 @@
 //! Several curves for the same rows: information criteria, and F tests of curves that are special cases of others.
 
 use super::average::{Criterion, weights};
+use super::criteria::correction;
 use super::data::Data;
 use super::estimate::Estimate;
 use super::loo::loo;
@@ -163,12 +164,6 @@ fn known_noise(e: &Estimate) -> bool {
 fn ranked(c: &Candidate<'_>, data: &Data<'_>) -> Result<Ranked> {
     let (n, p) = (c.estimate.n as f64, c.estimate.popt.len());
     let k = p as f64 + if known_noise(c.estimate) { 0.0 } else { 1.0 };
-    let room = n - k - 1.0;
-    let more = if room > 0.0 {
-        2.0 * k * (k + 1.0) / room
-    } else {
-        f64::INFINITY
-    };
     Ok(Ranked {
         model: match c.plan.formula.builtin() {
             Some(curve) => curve.name().to_string(),
@@ -177,7 +172,7 @@ fn ranked(c: &Candidate<'_>, data: &Data<'_>) -> Result<Ranked> {
         n_parameters: p,
         chi2: c.estimate.chi2,
         aic: c.quality.aic,
-        aicc: c.quality.aic + more,
+        aicc: c.quality.aic + correction(k, n),
         bic: c.quality.bic,
         weight: 0.0,
         weight_bic: 0.0,

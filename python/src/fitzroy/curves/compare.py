@@ -172,30 +172,15 @@ class CurveComparison:
 
 
 def _criteria(fit: Estimate, x: Any, y: Array, sd: Array) -> dict[str, float]:
-    """Criteria of one fit; σ is one more parameter where it is not known."""
-    n, p = y.size, len(fit.popt)
-    logs = -np.log(sd).sum()
-    if fit.absolute_sigma:
-        k, log_l = p, -0.5 * (fit.chi2 + n * np.log(2 * np.pi)) + logs
-    else:
-        k, log_l = p + 1, -0.5 * n * (np.log(2 * np.pi * fit.chi2 / n) + 1) + logs
-    aic = 2 * k - 2 * log_l
-    room = n - k - 1
-    more = 2 * k * (k + 1) / room if room > 0 else np.inf
-    loo = _leave_one_out(fit, x, y, sd)
-    return {"aic": aic, "aicc": aic + more, "bic": k * np.log(n) - 2 * log_l, "loo": loo}
-
-
-def _leave_one_out(fit: Estimate, x: Any, y: Array, sd: Array) -> float:
-    """−2 Σ log of the density of each point under the fit without it, by leverages; NaN where the
-    fit has no errors."""
-    n, p = y.size, len(fit.popt)
-    if fit.covariance_status != "ok" or n <= p + 1:
-        return float("nan")
+    """Criteria of one fit; σ is one more parameter where it is not known. Leave-one-out is by
+    leverages, NaN where the fit has no errors."""
     values, slopes = fit.slopes(x)
-    r = (values - y) / sd
-    q, _ = np.linalg.qr(slopes / sd[:, None])
-    left = 1 - (q**2).sum(axis=1)
-    variance = 1.0 if fit.absolute_sigma else (fit.chi2 - r**2 / left) / (n - p - 1)
-    logs = np.log(2 * np.pi * variance) + 2 * np.log(sd)
-    return float((logs + (r / left) ** 2 / variance).sum())
+    weights = 1.0 / np.ascontiguousarray(sd)
+    residuals = np.ascontiguousarray((values - y) * weights)
+    weighed = None
+    if fit.covariance_status == "ok":
+        weighed = np.ascontiguousarray(slopes * weights[:, None]).reshape(-1)
+    found = _fitzroy.curve_criteria(
+        residuals, weighed, weights, len(fit.popt), fit.chi2, fit.absolute_sigma
+    )
+    return dict(zip(("aic", "aicc", "bic", "loo"), found))
