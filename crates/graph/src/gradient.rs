@@ -111,44 +111,65 @@ impl Tape {
     }
 }
 
+/// Operations on nodes that follow one another, as a formula reads.
+trait Chain: Copy {
+    fn then(self, op: Unary, g: &mut Graph) -> NodeId;
+    fn with(self, op: Binary, other: NodeId, g: &mut Graph) -> NodeId;
+    fn square(self, g: &mut Graph) -> NodeId;
+}
+
+impl Chain for NodeId {
+    fn then(self, op: Unary, g: &mut Graph) -> NodeId {
+        g.unary(op, self)
+    }
+
+    fn with(self, op: Binary, other: NodeId, g: &mut Graph) -> NodeId {
+        g.bin(op, self, other)
+    }
+
+    fn square(self, g: &mut Graph) -> NodeId {
+        g.bin(Binary::Mul, self, self)
+    }
+}
+
+/// The product of an adjoint and a partial.
+fn product(guard: bool) -> Binary {
+    if guard { Binary::MulZ } else { Binary::Mul }
+}
+
+/// The adjoint `d` where `c` holds and where it does not, `zero` elsewhere.
+fn branches(g: &mut Graph, c: NodeId, d: NodeId, zero: NodeId) -> [NodeId; 2] {
+    [(d, zero), (zero, d)].map(|(yes, no)| {
+        g.select(c, yes, no)
+            .expect("the adjoint has the node's dims")
+    })
+}
+
 /// The adjoints of a node's inputs, given its own adjoint `d`: (which input, adjoint).
 fn rule(g: &mut Graph, id: NodeId, d: NodeId, guard: bool) -> Vec<(usize, NodeId)> {
     let node = g.node(id).clone();
     let a = node.inputs.first().copied();
     let a_dims: Vec<DimId> = a.map(|a| g.dims(a).to_vec()).unwrap_or_default();
-    let times = |g: &mut Graph, d: NodeId, p: NodeId| {
-        g.bin(if guard { Binary::MulZ } else { Binary::Mul }, d, p)
-    };
     match node.op {
         Op::Const(_) | Op::Param { .. } | Op::Data(_) => vec![],
         Op::Unary(Unary::Neg) => vec![(0, g.unary(Unary::Neg, d))],
         Op::Unary(op) => match unary_partial(g, op, node.inputs[0], id) {
-            Some(p) => vec![(0, times(g, d, p))],
+            Some(p) => vec![(0, g.bin(product(guard), d, p))],
             None => vec![],
         },
         Op::Binary(op) => binary_rule(g, op, &node.inputs, id, d, guard),
         Op::Select => {
             let zero = g.lit(0.0);
-            let c = node.inputs[0];
-            let yes = g
-                .select(c, d, zero)
-                .expect("the adjoint has the node's dims");
-            let no = g
-                .select(c, zero, d)
-                .expect("the adjoint has the node's dims");
+            let [yes, no] = branches(g, node.inputs[0], d, zero);
             vec![(1, yes), (2, no)]
         }
         Op::WithSlopes => (1..node.inputs.len())
             .step_by(2)
-            .map(|slot| (slot, times(g, d, node.inputs[slot + 1])))
+            .map(|slot| (slot, g.bin(product(guard), d, node.inputs[slot + 1])))
             .collect(),
         Op::Broadcast => {
-            let added: Vec<_> = node
-                .dims
-                .iter()
-                .copied()
-                .filter(|x| !a_dims.contains(x))
-                .collect();
+            let added = node.dims.iter().filter(|x| !a_dims.contains(x));
+            let added: Vec<DimId> = added.copied().collect();
             let sum = g.sum(d, &added);
             vec![(0, g.broadcast(sum, &a_dims))]
         }
@@ -158,18 +179,13 @@ fn rule(g: &mut Graph, id: NodeId, d: NodeId, guard: bool) -> Vec<(usize, NodeId
         Op::SegmentSum(index) => vec![(0, g.gather(d, index))],
         Op::CumSum { axis, reverse } => vec![(0, g.cum_sum(d, axis, !reverse))],
         Op::Slice { axis, start } => {
-            let at = a_dims
-                .iter()
-                .position(|&x| x == axis)
-                .expect("the sliced axis");
-            vec![(0, g.unslice(d, node.dims[at], axis, start))]
+            let at = a_dims.iter().position(|&x| x == axis);
+            let whole = node.dims[at.expect("the sliced axis")];
+            vec![(0, g.unslice(d, whole, axis, start))]
         }
         Op::Unslice { axis, start } => {
-            let at = node
-                .dims
-                .iter()
-                .position(|&x| x == axis)
-                .expect("the padded axis");
+            let at = node.dims.iter().position(|&x| x == axis);
+            let at = at.expect("the padded axis");
             let (part, len) = (a_dims[at], g.size(a_dims[at]));
             let cut = g.slice(d, axis, start, len).expect("the part is inside");
             let mut dims = node.dims.clone();
@@ -201,105 +217,65 @@ fn rule(g: &mut Graph, id: NodeId, d: NodeId, guard: bool) -> Vec<(usize, NodeId
 
 /// f′(a), given y = f(a); `None` where it is 0.
 pub(crate) fn unary_partial(g: &mut Graph, op: Unary, a: NodeId, y: NodeId) -> Option<NodeId> {
+    use Binary::{Add, Div, Lt, Mul, Sub};
     use Unary::*;
+    let two_over_root_pi = std::f64::consts::FRAC_2_SQRT_PI;
     let one = g.lit(1.0);
-    let mul = |g: &mut Graph, a, b| g.bin(Binary::Mul, a, b);
     Some(match op {
         Neg => g.lit(-1.0),
         Floor => return None,
-        Recip => {
-            let square = mul(g, y, y);
-            g.unary(Neg, square)
-        }
-        Sqrt => {
-            let (half, inverse) = (g.lit(0.5), g.unary(Recip, y));
-            mul(g, half, inverse)
-        }
+        Recip => y.square(g).then(Neg, g),
+        Sqrt => g.lit(0.5).with(Mul, y.then(Recip, g), g),
         Abs => {
             let zero = g.lit(0.0);
-            let (up, down) = (g.bin(Binary::Lt, zero, a), g.bin(Binary::Lt, a, zero));
-            g.bin(Binary::Sub, up, down)
+            let (up, down) = (zero.with(Lt, a, g), a.with(Lt, zero, g));
+            up.with(Sub, down, g)
         }
         Exp => y,
-        Log => g.unary(Recip, a),
-        Log1p => {
-            let sum = g.bin(Binary::Add, a, one);
-            g.unary(Recip, sum)
-        }
-        Expm1 => g.bin(Binary::Add, y, one),
-        Sin => g.unary(Cos, a),
-        Cos => {
-            let sin = g.unary(Sin, a);
-            g.unary(Neg, sin)
-        }
-        Tan => {
-            let square = mul(g, y, y);
-            g.bin(Binary::Add, square, one)
-        }
+        Log => a.then(Recip, g),
+        Log1p => a.with(Add, one, g).then(Recip, g),
+        Expm1 => y.with(Add, one, g),
+        Sin => a.then(Cos, g),
+        Cos => a.then(Sin, g).then(Neg, g),
+        Tan => y.square(g).with(Add, one, g),
         Asin | Acos => {
-            let square = mul(g, a, a);
-            let rest = g.bin(Binary::Sub, one, square);
-            let root = g.unary(Sqrt, rest);
-            let slope = g.unary(Recip, root);
+            let root = one.with(Sub, a.square(g), g).then(Sqrt, g);
+            let slope = root.then(Recip, g);
             if op == Asin {
                 slope
             } else {
-                g.unary(Neg, slope)
+                slope.then(Neg, g)
             }
         }
-        Atan => {
-            let square = mul(g, a, a);
-            let sum = g.bin(Binary::Add, square, one);
-            g.unary(Recip, sum)
-        }
-        Sinh => g.unary(Cosh, a),
-        Cosh => g.unary(Sinh, a),
-        Tanh => {
-            let square = mul(g, y, y);
-            g.bin(Binary::Sub, one, square)
-        }
+        Atan => a.square(g).with(Add, one, g).then(Recip, g),
+        Sinh => a.then(Cosh, g),
+        Cosh => a.then(Sinh, g),
+        Tanh => one.with(Sub, y.square(g), g),
         Erf | Erfc => {
-            let square = mul(g, a, a);
-            let minus = g.unary(Neg, square);
-            let bell = g.unary(Exp, minus);
-            let two_over_root_pi = std::f64::consts::FRAC_2_SQRT_PI;
-            let c = g.lit(if op == Erf {
-                two_over_root_pi
-            } else {
-                -two_over_root_pi
-            });
-            mul(g, c, bell)
+            let bell = a.square(g).then(Neg, g).then(Exp, g);
+            let sign = if op == Erf { 1.0 } else { -1.0 };
+            g.lit(sign * two_over_root_pi).with(Mul, bell, g)
         }
         Erfcx => {
             // 2a·y − 2/√π
-            let c = g.lit(std::f64::consts::FRAC_2_SQRT_PI);
-            let two = g.lit(2.0);
-            let product = mul(g, a, y);
-            let twice = mul(g, two, product);
-            g.bin(Binary::Sub, twice, c)
+            let (c, two) = (g.lit(two_over_root_pi), g.lit(2.0));
+            let twice = two.with(Mul, a.with(Mul, y, g), g);
+            twice.with(Sub, c, g)
         }
-        LogNdtr => g.unary(NdtrSlope, a),
-        NdtrSlope => {
-            // −r (a + r)
-            let sum = g.bin(Binary::Add, a, y);
-            let product = mul(g, y, sum);
-            g.unary(Neg, product)
-        }
-        Lgamma => g.unary(Digamma, a),
-        Digamma => g.unary(Trigamma, a),
+        LogNdtr => a.then(NdtrSlope, g),
+        // −r (a + r)
+        NdtrSlope => y.with(Mul, a.with(Add, y, g), g).then(Neg, g),
+        Lgamma => a.then(Digamma, g),
+        Digamma => a.then(Trigamma, g),
         Trigamma => panic!("the derivative of trigamma is not defined"),
-        LogI0 => g.unary(I1OverI0, a),
+        LogI0 => a.then(I1OverI0, g),
         I1OverI0 => {
             // 1 − r/a − r²
-            let (square, ratio) = (mul(g, y, y), g.bin(Binary::Div, y, a));
-            let sum = g.bin(Binary::Add, square, ratio);
-            g.bin(Binary::Sub, one, sum)
+            let (square, ratio) = (y.square(g), y.with(Div, a, g));
+            one.with(Sub, square.with(Add, ratio, g), g)
         }
-        InvLogit => {
-            let rest = g.bin(Binary::Sub, one, y);
-            mul(g, y, rest)
-        }
-        Softplus => g.unary(InvLogit, a),
+        InvLogit => y.with(Mul, one.with(Sub, y, g), g),
+        Softplus => a.then(InvLogit, g),
     })
 }
 
@@ -312,9 +288,7 @@ pub(crate) fn binary_rule(
     guard: bool,
 ) -> Vec<(usize, NodeId)> {
     let (a, b) = (inputs[0], inputs[1]);
-    let times = |g: &mut Graph, d: NodeId, p: NodeId| {
-        g.bin(if guard { Binary::MulZ } else { Binary::Mul }, d, p)
-    };
+    let times = |g: &mut Graph, d: NodeId, p: NodeId| g.bin(product(guard), d, p);
     let zero = g.lit(0.0);
     match op {
         Binary::Add => vec![(0, d), (1, d)],
@@ -336,8 +310,7 @@ pub(crate) fn binary_rule(
         Binary::Min | Binary::Max => {
             let (low, high) = if op == Binary::Min { (a, b) } else { (b, a) };
             let first = g.bin(Binary::Le, low, high);
-            let to_a = g.select(first, d, zero).expect("same dims");
-            let to_b = g.select(first, zero, d).expect("same dims");
+            let [to_a, to_b] = branches(g, first, d, zero);
             vec![(0, to_a), (1, to_b)]
         }
         Binary::LogAddExp => {
@@ -359,9 +332,7 @@ fn power_rule(
     d: NodeId,
     guard: bool,
 ) -> Vec<(usize, NodeId)> {
-    let times = |g: &mut Graph, d: NodeId, p: NodeId| {
-        g.bin(if guard { Binary::MulZ } else { Binary::Mul }, d, p)
-    };
+    let times = |g: &mut Graph, d: NodeId, p: NodeId| g.bin(product(guard), d, p);
     let (zero, one) = (g.lit(0.0), g.lit(1.0));
     let mut out = Vec::new();
     if g.varies(a) {

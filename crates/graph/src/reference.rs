@@ -109,6 +109,7 @@ fn compute(
 ) {
     let node = graph.node(id);
     let input = |k: usize| &values[node.inputs[k].index()];
+    let inputs = || -> Vec<&[f64]> { (0..node.inputs.len()).map(|k| &input(k)[..]).collect() };
     let input_dims = |k: usize| graph.dims(node.inputs[k]);
     match &node.op {
         Op::Const(bits) => out[0] = f64::from_bits(*bits),
@@ -129,9 +130,7 @@ fn compute(
         }
         Op::Sum => {
             let at = flat_positions(graph, input_dims(0), &node.dims);
-            for (i, &x) in input(0).iter().enumerate() {
-                out[at[i] as usize] += x;
-            }
+            add_at(out, &at, input(0));
         }
         Op::MaxOver => {
             let at = flat_positions(graph, input_dims(0), &node.dims);
@@ -147,32 +146,15 @@ fn compute(
         }
         Op::SegmentSum(index) => {
             let at = gather_positions(graph, bindings, *index, &node.dims, input_dims(0));
-            for (i, &x) in input(0).iter().enumerate() {
-                out[at[i] as usize] += x;
-            }
+            add_at(out, &at, input(0));
         }
         Op::Relabel | Op::WithSlopes => out.copy_from_slice(input(0)),
-        Op::Recurrence(of) => {
-            let inputs: Vec<&[f64]> = (0..node.inputs.len()).map(|k| &input(k)[..]).collect();
-            of.evaluate(graph, bindings, &inputs, out);
-        }
-        Op::Ode(of) => {
-            let inputs: Vec<&[f64]> = (0..node.inputs.len()).map(|k| &input(k)[..]).collect();
-            of.evaluate(graph, bindings, &inputs, out);
-        }
-        Op::OdeAdjoint(of) => {
-            let inputs: Vec<&[f64]> = (0..node.inputs.len()).map(|k| &input(k)[..]).collect();
-            of.evaluate_adjoint(graph, bindings, &inputs, out);
-        }
+        Op::Recurrence(of) => of.evaluate(graph, bindings, &inputs(), out),
+        Op::Ode(of) => of.evaluate(graph, bindings, &inputs(), out),
+        Op::OdeAdjoint(of) => of.evaluate_adjoint(graph, bindings, &inputs(), out),
         Op::Contract { over } => {
-            contract(
-                graph,
-                &node.dims,
-                over,
-                [input_dims(0), input_dims(1)],
-                [input(0), input(1)],
-                out,
-            );
+            let (dims, inputs) = ([0, 1].map(input_dims), [0, 1].map(input));
+            contract(graph, &node.dims, over, dims, inputs, out);
         }
         op => {
             let last = node.inputs.len() - 1;
@@ -180,6 +162,13 @@ fn compute(
             let inputs = [0, last].map(|k| input(k).as_slice());
             kernel(graph, op, dims, &node.dims, inputs, out);
         }
+    }
+}
+
+/// Adds each element of `x` to that of `out` where it belongs.
+fn add_at(out: &mut [f64], at: &[u32], x: &[f64]) {
+    for (&at, x) in at.iter().zip(x) {
+        out[at as usize] += x;
     }
 }
 

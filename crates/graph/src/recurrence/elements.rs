@@ -4,7 +4,7 @@
 //! a step, which a loop works off side by side.
 
 use super::Recurrence;
-use super::steps::Carried;
+use super::steps::{Carried, Ran};
 use super::unroll::Unrolled;
 use crate::gradient::pull_back;
 use crate::graph::{Bindings, DimId, Graph, NodeId};
@@ -110,26 +110,40 @@ impl Parts<'_> {
             let done = g.recur(self.of.time, !self.of.reverse, &carried);
             ran = done.expect("the step of an adjoint reads what the step read");
         }
-        let place = |k: usize| live[..k].iter().filter(|l| **l).count();
-        let mut out = Vec::new();
-        for s in 0..n {
-            let start: Vec<Option<NodeId>> = (self.numbers_of(s))
-                .map(|k| {
-                    let passed = live[k].then(|| ran[place(k)].after);
-                    Some(self.at_start(g, d, k, passed))
-                })
-                .collect();
-            let own = self.of.states[s].clone();
-            out.extend(
-                self.together(g, &start, &own, &self.of.lanes)
-                    .map(|a| (s, a)),
-            );
-        }
-        let before = chosen(&|k| ran[place(k)].before);
+        let mut ran = ran.into_iter();
+        let ran: Vec<_> = live
+            .iter()
+            .map(|&l| if l { ran.next() } else { None })
+            .collect();
+        let mut out = self.of_starts(g, d, &ran);
+        let before = numbers
+            .clone()
+            .map(|k| ran[k].map_or(nothing, |ran| ran.before));
+        let before: Vec<NodeId> = before.collect();
         let of = whole(g, &before);
         let read = pull_back(g, &of, &leaves, guard);
-        for hole in n..self.of.holes {
-            let mine = self.unrolled.leaves.iter().zip(&read);
+        out.extend(self.of_inputs(g, &read));
+        out
+    }
+
+    /// The adjoints of the states at the start, given what ran back to it.
+    fn of_starts(&self, g: &mut Graph, d: NodeId, ran: &[Option<Ran>]) -> Vec<(usize, NodeId)> {
+        let mut out = Vec::new();
+        for (s, own) in self.of.states.iter().enumerate() {
+            let start = self.numbers_of(s);
+            let start = start.map(|k| Some(self.at_start(g, d, k, ran[k].map(|ran| ran.after))));
+            let start: Vec<Option<NodeId>> = start.collect();
+            let whole = self.together(g, &start, own, &self.of.lanes);
+            out.extend(whole.map(|a| (s, a)));
+        }
+        out
+    }
+
+    /// The adjoints of what steps read beside the states, given those of its elements.
+    fn of_inputs(&self, g: &mut Graph, read: &[Option<NodeId>]) -> Vec<(usize, NodeId)> {
+        let mut out = Vec::new();
+        for hole in self.of.states.len()..self.of.holes {
+            let mine = self.unrolled.leaves.iter().zip(read);
             let mine: Vec<Option<NodeId>> = (mine.filter(|(leaf, _)| leaf.hole == hole))
                 .map(|(_, adjoint)| *adjoint)
                 .collect();

@@ -170,16 +170,7 @@ impl Recurrence {
                 let all = [&dims[..], over].concat();
                 let [a, b] = [0, 1].map(|slot| flat_positions(g, &all, &x_dims(slot)));
                 let terms = g.len_of(over).max(1);
-                let sum = |i: usize| {
-                    let products = i * terms..(i + 1) * terms;
-                    let product = |k: usize| (x(0)[a[k] as usize], x(1)[b[k] as usize]);
-                    products.map(product).fold(None, |sum, (a, b)| {
-                        let product = out.bin(Binary::Mul, a, b);
-                        Some(sum.map_or(product, |sum| out.bin(Binary::Add, sum, product)))
-                    })
-                };
-                let sums: Vec<_> = (0..g.len_of(&dims)).map(sum).collect();
-                sums.into_iter().map(|s| s.expect("some terms")).collect()
+                contracted(out, [x(0), x(1)], [&a, &b], terms)
             }
             op => self.moved(g, op, (x(0), &x_dims(0)), &dims, out),
         }
@@ -292,4 +283,23 @@ impl Recurrence {
         let laned = self.lanes.iter().any(|d| dims.contains(d));
         (dims.contains(&self.time), laned)
     }
+}
+
+/// Sums of `terms` products each: of the numbers at `a` of the first with those at `b` of the second.
+fn contracted(
+    out: &mut Graph,
+    x: [&[NodeId]; 2],
+    [a, b]: [&[u32]; 2],
+    terms: usize,
+) -> Vec<NodeId> {
+    let pairs: Vec<_> = a.iter().zip(b).collect();
+    let sum = |pairs: &[(&u32, &u32)]| {
+        let mut sum = None;
+        for &(&a, &b) in pairs {
+            let product = out.bin(Binary::Mul, x[0][a as usize], x[1][b as usize]);
+            sum = Some(sum.map_or(product, |sum| out.bin(Binary::Add, sum, product)));
+        }
+        sum.expect("some terms")
+    };
+    pairs.chunks(terms).map(sum).collect()
 }
