@@ -13,7 +13,7 @@ mod models;
 use fitzroy::Spelling;
 use fitzroy::diagnose::FindingKind;
 use fitzroy::model::functions::FUNCTIONS;
-use fitzroy_device::gpu::Trouble;
+use fitzroy_device::gpu::{CompilerTrouble, Trouble};
 use markdown::{documents, hold, with_section};
 use std::fmt::Write;
 
@@ -112,11 +112,11 @@ fn troubles() -> Vec<Trouble> {
             code: 7,
         },
         Trouble::Sharing { name: word("NAME") },
-        Trouble::NoCompiler {
+        Trouble::Compiler(CompilerTrouble::Missing {
             rejected: vec![word("WHY")],
-        },
-        Trouble::Refused { log: word("LOG") },
-        Trouble::NoBuiltins { log: word("LOG") },
+        }),
+        Trouble::Compiler(CompilerTrouble::Refused { log: word("LOG") }),
+        Trouble::Compiler(CompilerTrouble::NoBuiltins { log: word("LOG") }),
         Trouble::OutOfMemory {
             needed: 5 << 20,
             free: Some(3 << 20),
@@ -151,9 +151,11 @@ fn troubles() -> Vec<Trouble> {
             | Trouble::NotReady
             | Trouble::NotStarted { .. }
             | Trouble::Sharing { .. }
-            | Trouble::NoCompiler { .. }
-            | Trouble::Refused { .. }
-            | Trouble::NoBuiltins { .. }
+            | Trouble::Compiler(
+                CompilerTrouble::Missing { .. }
+                | CompilerTrouble::Refused { .. }
+                | CompilerTrouble::NoBuiltins { .. },
+            )
             | Trouble::OutOfMemory { .. }
             | Trouble::TooManyBlocks
             | Trouble::Watchdog

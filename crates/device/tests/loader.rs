@@ -6,7 +6,7 @@
 use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
 use fitzroy_device::gpu::text::{HOST_HEADER, for_device};
 use fitzroy_device::gpu::{
-    Compiler, Driver, Gpu, Machine, Places, Program, Target, Trouble, conformance,
+    Compiler, CompilerTrouble, Driver, Gpu, Machine, Places, Program, Target, Trouble, conformance,
 };
 use fitzroy_graph::Error;
 use std::path::{Path, PathBuf};
@@ -158,7 +158,7 @@ fn a_gpu_that_is_not_there_busy_or_without_a_compiler_is_said() {
     assert_eq!(found, Trouble::NoSuchDevice { asked: 3, count: 1 });
     let found = trouble(Gpu::open(&places, 0));
     assert!(
-        matches!(&found, Trouble::NoCompiler { rejected } if rejected.len() == 1),
+        matches!(&found, Trouble::Compiler(CompilerTrouble::Missing { rejected }) if rejected.len() == 1),
         "{found}"
     );
     let nothing = Places {

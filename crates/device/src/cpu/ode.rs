@@ -3,8 +3,83 @@
 use super::lower::Lower;
 use super::program::{Arena, Loc, Motion, OdePlan, PiecePlan, SLACK, base};
 use super::recurrence::{instructions, interpret};
-use fitzroy_graph::NodeId;
-use fitzroy_graph::ode::{Arrays, Course, Machine, Ode, Piece, Source, Strided};
+use fitzroy_graph::ode::{Arrays, Course, Layout, Machine, Ode, Piece, Source, Strided};
+use fitzroy_graph::{Graph, NodeId};
+
+/// Where the numbers of an equation stand.
+struct Places<'o> {
+    of: &'o Ode,
+    layout: Layout,
+    /// Each input and how many numbers it has.
+    inputs: Vec<(Loc, usize)>,
+    scratch: usize,
+}
+
+impl Places<'_> {
+    /// A number of the scratch.
+    fn scratch(&self, at: usize) -> Loc {
+        Loc {
+            arena: Arena::Work,
+            motion: Motion::Stream,
+            at: self.scratch + at,
+        }
+    }
+
+    /// What a piece reads.
+    fn source(&self, source: Source) -> Loc {
+        let (input, element, laned) = match source {
+            Source::Scratch(at) => return self.scratch(at),
+            Source::Input {
+                input,
+                element,
+                laned,
+            } => (input, element, laned),
+        };
+        let (from, _) = self.inputs[input];
+        let (apart, motion) = match laned && self.layout.lanes > 1 {
+            true => (self.layout.lanes, Motion::Along),
+            false => (1, Motion::Scalar),
+        };
+        Loc {
+            at: from.at + element * apart,
+            motion,
+            ..from
+        }
+    }
+
+    /// An input that may differ from lane to lane, and whether it does: it then has more numbers than
+    /// the `own` of one lane.
+    fn laned(&self, input: usize, own: usize) -> (Loc, bool) {
+        (self.inputs[input].0, self.inputs[input].1 > own)
+    }
+
+    /// The elements of state `s` in an input, `apart` from one another.
+    fn rows(&self, input: usize, s: usize, graph: &Graph, apart: usize) -> Vec<Loc> {
+        let from = self.inputs[input].0;
+        let row = |element: usize| Loc {
+            at: from.at + element * apart,
+            ..from
+        };
+        (0..self.of.elements(graph, s)).map(row).collect()
+    }
+
+    /// A piece of a step as instructions.
+    fn piece(&self, lower: &mut Lower<'_>, piece: Piece) -> PiecePlan {
+        let straight = self.of.piece(lower.graph, lower.bindings, piece);
+        let results: Vec<NodeId> = straight.results.iter().map(|(node, _)| *node).collect();
+        let code = instructions(
+            lower,
+            (&straight.graph, straight.rows, &results),
+            |k| self.source(straight.sources[k]),
+            |k| self.scratch(straight.results[k].1),
+        );
+        PiecePlan {
+            piece,
+            code,
+            native: None,
+        }
+    }
+}
 
 /// The plan of node `id`, which is the equation `of`, or its adjoint.
 pub(super) fn lower(lower: &mut Lower<'_>, id: NodeId, of: &Ode, is_adjoint: bool) -> OdePlan {
@@ -14,81 +89,38 @@ pub(super) fn lower(lower: &mut Lower<'_>, id: NodeId, of: &Ode, is_adjoint: boo
     // The inputs of an adjoint are the solution and its adjoint, then those of the equation.
     let nodes = if is_adjoint { &all[2..] } else { &all[..] };
     let stored = |lower: &Lower<'_>, node: NodeId| (lower.storage(node), graph.len(node));
-    let inputs: Vec<(Loc, usize)> = nodes.iter().map(|&n| stored(lower, n)).collect();
-    let scratch = lower.reserve(layout.scratch() + SLACK);
-    let place = |at: usize| Loc {
-        arena: Arena::Work,
-        motion: Motion::Stream,
-        at: scratch + at,
+    let places = Places {
+        of,
+        layout,
+        inputs: nodes.iter().map(|&n| stored(lower, n)).collect(),
+        scratch: lower.reserve(layout.scratch() + SLACK),
     };
     let needed: &[Piece] = match is_adjoint {
         true => &[Piece::Adjoint, Piece::WholeAdjoint],
         false => &[Piece::Rate, Piece::Step, Piece::WholeStep],
     };
-    let piece = |lower: &mut Lower<'_>, piece: Piece| {
-        let straight = of.piece(graph, lower.bindings, piece);
-        let results: Vec<NodeId> = straight.results.iter().map(|(node, _)| *node).collect();
-        let leaf = |k: usize| match straight.sources[k] {
-            Source::Scratch(at) => place(at),
-            Source::Input {
-                input,
-                element,
-                laned,
-            } => {
-                let (from, _) = inputs[input];
-                let (apart, motion) = match laned && layout.lanes > 1 {
-                    true => (layout.lanes, Motion::Along),
-                    false => (1, Motion::Scalar),
-                };
-                Loc {
-                    at: from.at + element * apart,
-                    motion,
-                    ..from
-                }
-            }
-        };
-        let code = instructions(
-            lower,
-            (&straight.graph, straight.rows, &results),
-            leaf,
-            |k| place(straight.results[k].1),
-        );
-        PiecePlan {
-            piece,
-            code,
-            native: None,
-        }
-    };
-    let pieces = needed.iter().map(|&p| piece(lower, p)).collect();
-    let rows_of = |input: usize, s: usize, apart: usize| {
-        let from = inputs[input].0;
-        (0..of.elements(graph, s)).map(move |element| Loc {
-            at: from.at + element * apart,
-            ..from
-        })
-    };
-    let laned = |input: usize, own: usize| (inputs[input].0, inputs[input].1 > own);
     let [from, times, kicks] = of.times_at();
+    let kicks = match of.kicks_at().is_empty() {
+        // There are none, so any place will do.
+        true => (places.inputs[from].0, false),
+        false => places.laned(kicks, layout.kicks),
+    };
     OdePlan {
         layout,
         method: of.method(),
         tolerance: of.tolerance(),
-        pieces,
-        scratch,
+        pieces: needed.iter().map(|&p| places.piece(lower, p)).collect(),
+        scratch: places.scratch,
         times: [
-            laned(from, 1),
-            laned(times, layout.times),
-            match of.kicks_at().is_empty() {
-                // There are none, so any place will do.
-                true => (inputs[from].0, false),
-                false => laned(kicks, layout.kicks),
-            },
+            places.laned(from, 1),
+            places.laned(times, layout.times),
+            kicks,
         ],
         starts: (0..of.n_states())
-            .flat_map(|s| rows_of(s, s, layout.lanes))
+            .flat_map(|s| places.rows(s, s, graph, layout.lanes))
             .collect(),
         kicks: (of.kicks_at().enumerate())
-            .flat_map(|(s, input)| rows_of(input, s, layout.kicks * layout.lanes))
+            .flat_map(|(s, input)| places.rows(input, s, graph, layout.kicks * layout.lanes))
             .collect(),
         adjoint_of: is_adjoint.then(|| [0, 1].map(|k| lower.storage(all[k]))),
         inputs: all.iter().map(|&n| stored(lower, n)).collect(),

@@ -61,7 +61,10 @@ const NOT_SUPPORTED: c_int = 15;
 
 /// How a product of one shape is made: descriptor, layouts of the library's a, b and c, algorithm;
 /// none where the library has no way.
-type Way = Option<([*mut c_void; 4], [u64; 8])>;
+type Way = Option<([*mut c_void; 4], Algorithm)>;
+
+/// `cublasLtMatmulAlgo_t`.
+type Algorithm = [u64; 8];
 
 /// An opened cuBLASLt.
 pub(super) struct Blas {
@@ -214,7 +217,18 @@ impl Blas {
             let status = unsafe { (f.layout_create)(to, kind, rows, columns, rows as i64) };
             check("cublasLtMatrixLayoutCreate", status)?;
         }
-        let mut preference = null;
+        let algorithm = self.algorithm(made, borders)?;
+        Ok(algorithm.map(|algorithm| (made, algorithm)))
+    }
+
+    /// The algorithm that the library takes first for matrices at such borders; none if it has none.
+    fn algorithm(
+        &self,
+        [desc, a, b, c]: [*mut c_void; 4],
+        borders: [u32; 3],
+    ) -> Result<Option<Algorithm>, Trouble> {
+        let f = &self.functions;
+        let mut preference = std::ptr::null_mut::<c_void>();
         // SAFETY: as above.
         let status = unsafe { (f.preference_create)(&mut preference) };
         check("cublasLtMatmulPreferenceCreate", status)?;
@@ -230,7 +244,6 @@ impl Blas {
             set(which, (&raw const border).cast(), 4)?;
         }
         let (mut found, mut count) = (Heuristic::default(), 0);
-        let [desc, a, b, c] = made;
         // SAFETY: there is room for the one result that is asked for.
         let status = unsafe {
             (f.heuristic)(
@@ -252,7 +265,7 @@ impl Blas {
             return Ok(None);
         }
         check("cublasLtMatmulAlgoGetHeuristic", status)?;
-        Ok(Some((made, found.algorithm)))
+        Ok(Some(found.algorithm))
     }
 }
 

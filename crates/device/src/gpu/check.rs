@@ -113,17 +113,7 @@ fn compare(
         table,
         values,
     ];
-    let mut job = Vec::new();
-    for (slot, part) in parts.iter().enumerate() {
-        let at = machine.reserve(slot + 1, part.len().max(1))?;
-        if !part.is_empty() {
-            machine.write(at, part)?;
-        }
-        job.push(at);
-    }
-    let at = machine.reserve(0, job.len())?;
-    machine.write(at, &job)?;
-    machine.launch(at, 1, &mut idle)?;
+    let job = launch(machine, &parts)?;
     let mut got = vec![0u64; dim];
     read_into(machine, job[1], &mut got)?;
     let mut all = outputs.clone();
@@ -144,6 +134,22 @@ fn compare(
         judge((&graph.node(value).op, 0), f64::from_bits(total), want)?;
     }
     Ok(())
+}
+
+/// Runs the kernel on a job of these arrays, and gives their addresses.
+fn launch(machine: &mut dyn Machine, parts: &[Vec<u64>]) -> Result<Vec<u64>> {
+    let mut job = Vec::new();
+    for (slot, part) in parts.iter().enumerate() {
+        let at = machine.reserve(slot + 1, part.len().max(1))?;
+        if !part.is_empty() {
+            machine.write(at, part)?;
+        }
+        job.push(at);
+    }
+    let at = machine.reserve(0, job.len())?;
+    machine.write(at, &job)?;
+    machine.launch(at, 1, &mut idle)?;
+    Ok(job)
 }
 
 fn differs((op, i): (&Op, usize), got: f64, want: f64) -> Error {

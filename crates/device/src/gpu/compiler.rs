@@ -1,7 +1,7 @@
 //! NVRTC, the compiler of kernels: where it is looked for, which one will do, and what it makes.
 
 use super::library::{functions, open};
-use super::trouble::Trouble;
+use super::trouble::{CompilerTrouble, Trouble};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 
@@ -224,7 +224,7 @@ impl Compiler {
                 Err(trouble) => rejected.push(trouble.to_string()),
             }
         }
-        by_text.ok_or(Trouble::NoCompiler { rejected })
+        by_text.ok_or(CompilerTrouble::Missing { rejected }.into())
     }
 
     /// The architecture to compile for: the newest that runs on `arch`.
@@ -263,7 +263,7 @@ impl Compiler {
     /// # Errors
     /// The text is refused: what the compiler says.
     pub fn compile_to(&self, text: &str, target: Target) -> Result<(Vec<u8>, Usage), Trouble> {
-        let refused = |log: &str| Trouble::Refused { log: log.into() };
+        let refused = |log: &str| Trouble::from(CompilerTrouble::Refused { log: log.into() });
         let text = CString::new(text).map_err(|_| refused("it holds a zero byte"))?;
         let is_ptx = matches!(target, Target::Ptx(_));
         let usual = OPTIONS.iter().filter(|o| !is_ptx || !o.contains("ptxas"));
@@ -318,9 +318,10 @@ impl Compiler {
         let status = status | unsafe { get(program, bytes.as_mut_ptr().cast()) };
         match status {
             0 => Ok(bytes),
-            _ => Err(Trouble::Refused {
-                log: format!("its result cannot be read (status {status})"),
-            }),
+            _ => {
+                let log = format!("its result cannot be read (status {status})");
+                Err(CompilerTrouble::Refused { log }.into())
+            }
         }
     }
 }
@@ -360,10 +361,11 @@ impl Usage {
 /// Why a text was not compiled, from the log.
 fn refused_by(log: &str) -> Trouble {
     let log = log.to_string();
-    match log.contains("libnvrtc-builtins") {
-        true => Trouble::NoBuiltins { log },
-        false => Trouble::Refused { log },
-    }
+    let trouble = match log.contains("libnvrtc-builtins") {
+        true => CompilerTrouble::NoBuiltins { log },
+        false => CompilerTrouble::Refused { log },
+    };
+    trouble.into()
 }
 
 /// The first lines of a log that speak of errors.

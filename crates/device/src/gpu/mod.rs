@@ -35,4 +35,4 @@ pub use machine::{
 };
 pub use sensors::{Sensors, free_bytes, sensors};
 pub use stream::GpuWork;
-pub use trouble::Trouble;
+pub use trouble::{CompilerTrouble, Trouble};

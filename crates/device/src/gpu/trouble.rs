@@ -67,21 +67,8 @@ pub enum Trouble {
         /// What the driver calls it.
         name: String,
     },
-    /// The compiler was found nowhere.
-    NoCompiler {
-        /// The places that were looked at, and why what lay there would not do.
-        rejected: Vec<String>,
-    },
-    /// The compiler does not take a text of ours.
-    Refused {
-        /// What it says.
-        log: String,
-    },
-    /// The compiler is there without the library of what is built into it.
-    NoBuiltins {
-        /// What it says.
-        log: String,
-    },
+    /// The compiler cannot be used.
+    Compiler(CompilerTrouble),
     /// Too little memory.
     OutOfMemory {
         /// Bytes asked for at last.
@@ -111,6 +98,74 @@ pub enum Trouble {
         /// What the driver calls it.
         name: String,
     },
+}
+
+/// Why the compiler of kernels cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompilerTrouble {
+    /// It was found nowhere.
+    Missing {
+        /// The places that were looked at, and why what lay there would not do.
+        rejected: Vec<String>,
+    },
+    /// It does not take a text of ours.
+    Refused {
+        /// What it says.
+        log: String,
+    },
+    /// It is there without the library of what is built into it.
+    NoBuiltins {
+        /// What it says.
+        log: String,
+    },
+}
+
+impl CompilerTrouble {
+    fn name(&self) -> &'static str {
+        match self {
+            CompilerTrouble::Missing { .. } => "no-nvrtc",
+            CompilerTrouble::Refused { .. } => "refused",
+            CompilerTrouble::NoBuiltins { .. } => "no-nvrtc-builtins",
+        }
+    }
+
+    fn remedy(&self) -> &'static str {
+        match self {
+            CompilerTrouble::Missing { .. } => {
+                "pip install nvidia-cuda-nvrtc-cu12 (-cu11 for a driver of CUDA 11) in the active Python \
+                 environment, or load the cluster's CUDA module (module load cuda), or say ⟨nvrtc PATH⟩"
+            }
+            CompilerTrouble::Refused { .. } => {
+                "please report it, with the text that ⟨dump_cuda⟩ gives"
+            }
+            CompilerTrouble::NoBuiltins { .. } => {
+                "libnvrtc-builtins of the same version has to lie beside libnvrtc: install the wheel or \
+                 the CUDA module again, or copy both"
+            }
+        }
+    }
+}
+
+impl fmt::Display for CompilerTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompilerTrouble::Missing { rejected } => {
+                f.write_str("no usable NVRTC (libnvrtc.so.12) was found")?;
+                match rejected.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, " ({})", rejected.join("; ")),
+                }
+            }
+            CompilerTrouble::Refused { log } => write!(f, "NVRTC does not take the kernel: {log}"),
+            CompilerTrouble::NoBuiltins { log } => write!(f, "NVRTC is not complete: {log}"),
+        }
+    }
+}
+
+impl From<CompilerTrouble> for Trouble {
+    fn from(trouble: CompilerTrouble) -> Trouble {
+        Trouble::Compiler(trouble)
+    }
 }
 
 impl Trouble {
@@ -153,9 +208,7 @@ impl Trouble {
             Trouble::NotReady => "not-ready",
             Trouble::NotStarted { .. } => "not-started",
             Trouble::Sharing { .. } => "sharing",
-            Trouble::NoCompiler { .. } => "no-nvrtc",
-            Trouble::Refused { .. } => "refused",
-            Trouble::NoBuiltins { .. } => "no-nvrtc-builtins",
+            Trouble::Compiler(trouble) => trouble.name(),
             Trouble::OutOfMemory { .. } => "out-of-memory",
             Trouble::TooManyBlocks => "too-many-blocks",
             Trouble::Watchdog => "watchdog",
@@ -206,15 +259,7 @@ impl Trouble {
                 "see that `nvidia-cuda-mps-control` runs for this user and has room for one more \
                  program, or do without: unset CUDA_MPS_PIPE_DIRECTORY"
             }
-            Trouble::NoCompiler { .. } => {
-                "pip install nvidia-cuda-nvrtc-cu12 (-cu11 for a driver of CUDA 11) in the active Python \
-                 environment, or load the cluster's CUDA module (module load cuda), or say ⟨nvrtc PATH⟩"
-            }
-            Trouble::Refused { .. } => "please report it, with the text that ⟨dump_cuda⟩ gives",
-            Trouble::NoBuiltins { .. } => {
-                "libnvrtc-builtins of the same version has to lie beside libnvrtc: install the wheel or \
-                 the CUDA module again, or copy both"
-            }
+            Trouble::Compiler(trouble) => trouble.remedy(),
             Trouble::OutOfMemory { .. } => {
                 "run fewer chains, free the GPU (`nvidia-smi` lists who uses it), or compute with \
                  ⟨device cpu⟩"
@@ -253,12 +298,9 @@ impl fmt::Display for Trouble {
             Trouble::TooOld { library, function } => {
                 write!(f, "{} is too old: it has no {function}", library.display())
             }
-            Trouble::OldDriver {
-                version: (major, minor),
-            } => write!(
-                f,
-                "the CUDA driver is too old: it serves CUDA {major}.{minor}"
-            ),
+            Trouble::OldDriver { version: (a, b) } => {
+                write!(f, "the CUDA driver is too old: it serves CUDA {a}.{b}")
+            }
             Trouble::Stub => {
                 f.write_str("the libcuda.so.1 that was found is the toolkit's stub, not a driver")
             }
@@ -289,15 +331,7 @@ impl fmt::Display for Trouble {
                 f,
                 "MPS, which shares this GPU between programs, does not let this one in: {name}"
             ),
-            Trouble::NoCompiler { rejected } => {
-                f.write_str("no usable NVRTC (libnvrtc.so.12) was found")?;
-                match rejected.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, " ({})", rejected.join("; ")),
-                }
-            }
-            Trouble::Refused { log } => write!(f, "NVRTC does not take the kernel: {log}"),
-            Trouble::NoBuiltins { log } => write!(f, "NVRTC is not complete: {log}"),
+            Trouble::Compiler(trouble) => trouble.fmt(f),
             Trouble::OutOfMemory { needed, free } => {
                 write!(f, "the GPU has too little memory")?;
                 match free {
@@ -387,16 +421,16 @@ mod tests {
             (of(46), "to itself", "nvidia-smi -c DEFAULT"),
             (of(802), "not ready", "MIG"),
             (
-                Trouble::NoCompiler {
+                Trouble::Compiler(CompilerTrouble::Missing {
                     rejected: vec!["b.so is version 13".into()],
-                },
+                }),
                 "(b.so is version 13)",
                 "pip install nvidia-cuda-nvrtc-cu12",
             ),
             (
-                Trouble::Refused {
+                Trouble::Compiler(CompilerTrouble::Refused {
                     log: "line 3".into(),
-                },
+                }),
                 "line 3",
                 "report",
             ),
@@ -423,9 +457,9 @@ mod tests {
             (of(719), "CUDA_ERROR (719)", "report"),
             (of(805), "MPS", "nvidia-cuda-mps-control"),
             (
-                Trouble::NoBuiltins {
+                Trouble::Compiler(CompilerTrouble::NoBuiltins {
                     log: "it is not there".into(),
-                },
+                }),
                 "not complete: it is not there",
                 "beside libnvrtc",
             ),

@@ -1,7 +1,7 @@
 //! One block backward, tile by tile; gradients go to lanes that are summed in a fixed order.
 
 use super::block::{
-    Backward, Block, FREE_ROWS, Index, Job, Jobs, Lookup, Role, Run, Saved, TILE, Tile,
+    Backward, Block, Dense, FREE_ROWS, Index, Job, Jobs, Lookup, Role, Run, Saved, TILE, Tile,
 };
 use super::number::Number;
 use super::plan::Buffer;
@@ -76,104 +76,124 @@ impl Block {
         if self.kept.is_none() {
             self.tile_forward(run, tile);
         }
-        let (tiles, level) = (self.tiles(), run.crew.level());
+        let width = self.layers[self.layers.len() - 1].n;
+        // SAFETY: scratch of this thread; the places are used in turn.
+        let g = unsafe {
+            let place = self.tiles().extra(2);
+            run.view.scratch(run.crew.thread, place, n * width)
+        };
+        self.collect_slope(run, tile, g);
+        if let Some(norm) = self.norm {
+            self.norm_backward(run, tile, norm, (g, lane));
+        }
+        // SAFETY: nobody writes the transposed weights in this phase.
+        let transposed = unsafe { run.view.rows(back.transposed, 0, 0, 1) };
+        let g = self.layers_backward(run, transposed, tile, (g, lane));
+        let first = self.layers[0];
+        let b = first.b - self.parameters.start;
+        column_sums(run.crew.level(), g, &mut lane[b..b + first.n]);
+        for dense in &self.dense {
+            let wanted = back.input_slope || dense.role != Role::Input;
+            let transposed = wanted.then_some(transposed);
+            self.dense_backward(run, dense, transposed, tile, (g, lane));
+        }
+        if let (Some(to), false) = (self.g, self.lookups.is_empty()) {
+            // SAFETY: own rows; what was kept there has been used.
+            unsafe { run.view.rows_mut(to, sample, row, n) }.copy_from_slice(g);
+        }
+    }
+
+    /// Through LayerNorm: `g` becomes the slope by what was normalised.
+    #[inline]
+    fn norm_backward<E: Number>(
+        &self,
+        run: &Run<'_, E>,
+        tile: Tile,
+        (gamma, beta): (usize, usize),
+        (g, lane): (&mut [E], &mut [E]),
+    ) {
+        let width = self.layers[self.layers.len() - 1].n;
+        let at = |parameter: usize| parameter - self.parameters.start;
+        let Saved { x, rstd } = self.saved(run, tile);
+        let (head, tail) = lane.split_at_mut(at(beta));
+        E::run(
+            run.crew.level(),
+            NormBackward {
+                slope: g,
+                x,
+                rstd,
+                gamma: &run.parameters[gamma..gamma + width],
+                d_gamma: &mut head[at(gamma)..at(gamma) + width],
+                d_beta: &mut tail[..width],
+            },
+        );
+    }
+
+    /// Through the layers from the last to the second; the slope by the first one's results.
+    #[inline]
+    fn layers_backward<'r, E: Number>(
+        &self,
+        run: &'r Run<'_, E>,
+        transposed: &[E],
+        tile: Tile,
+        (mut g, lane): (&'r mut [E], &mut [E]),
+    ) -> &'r mut [E] {
+        let (tiles, level, n) = (self.tiles(), run.crew.level(), tile.n);
         let extra = |k: usize, width: usize| {
             // SAFETY: scratch of this thread; the places are used in turn.
             unsafe { run.view.scratch(run.crew.thread, tiles.extra(k), n * width) }
         };
         let at = |parameter: usize| parameter - self.parameters.start;
-        // SAFETY: nobody writes the transposed weights in this phase.
-        let transposed = unsafe { run.view.rows(back.transposed, 0, 0, 1) };
-        let last = self.layers.len() - 1;
-        let mut g = extra(2, self.layers[last].n);
-        self.collect_slope(run, tile, g);
-        if let Some((gamma, beta)) = self.norm {
-            let width = self.layers[last].n;
-            let Saved { x, rstd } = self.saved(run, tile);
-            let (head, tail) = lane.split_at_mut(at(beta));
-            let d_gamma = &mut head[at(gamma)..at(gamma) + width];
-            let d_beta = &mut tail[..width];
-            let gamma = &run.parameters[gamma..gamma + width];
-            E::run(
-                level,
-                NormBackward {
-                    slope: g,
-                    x,
-                    rstd,
-                    gamma,
-                    d_gamma,
-                    d_beta,
-                },
-            );
-        }
         let mut other = 3;
-        for number in (1..=last).rev() {
+        for number in (1..self.layers.len()).rev() {
             let layer = self.layers[number];
             let pre = self.pre(run, tile, number - 1);
             let a = extra(0, layer.k);
             silu(level, pre, a);
             let weights = &mut lane[at(layer.w)..at(layer.w) + layer.k * layer.n];
-            let left = Left {
-                values: a,
-                row: 1,
-                column: layer.k,
-            };
+            let left = Left::transposed(a, layer.k);
             product(level, (layer.k, layer.n, n), left, g, weights, Start::Keep);
             column_sums(level, g, &mut lane[at(layer.b)..at(layer.b) + layer.n]);
             let next = extra(other, layer.k);
-            let left = Left {
-                values: g,
-                row: layer.n,
-                column: 1,
-            };
+            let left = Left::by_rows(g, layer.n);
             let weights = &transposed[layer.w..layer.w + layer.k * layer.n];
-            product(
-                level,
-                (n, layer.k, layer.n),
-                left,
-                weights,
-                next,
-                Start::Zero,
-            );
+            let shape = (n, layer.k, layer.n);
+            product(level, shape, left, weights, next, Start::Zero);
             silu_backward(level, pre, next);
             g = next;
             other = 5 - other;
         }
-        let first = self.layers[0];
-        column_sums(level, g, &mut lane[at(first.b)..at(first.b) + first.n]);
-        for dense in &self.dense {
-            // SAFETY: sources are not written while the block runs; slopes of own rows are this
-            // job's alone.
-            let from = unsafe { run.view.rows(dense.source, sample, row, n) };
-            let weights = &mut lane[at(dense.w)..at(dense.w) + dense.k * first.n];
-            let left = Left {
-                values: from,
-                row: 1,
-                column: dense.k,
+        g
+    }
+
+    /// A part of the input that stands row by row: its weights, and the slope by it, if that is wanted.
+    #[inline]
+    fn dense_backward<E: Number>(
+        &self,
+        run: &Run<'_, E>,
+        dense: &Dense,
+        transposed: Option<&[E]>,
+        Tile { sample, row, n }: Tile,
+        (g, lane): (&[E], &mut [E]),
+    ) {
+        let (level, width) = (run.crew.level(), self.layers[0].n);
+        // SAFETY: sources are not written while the block runs; slopes of own rows are this
+        // job's alone.
+        let from = unsafe { run.view.rows(dense.source, sample, row, n) };
+        let at = dense.w - self.parameters.start;
+        let weights = &mut lane[at..at + dense.k * width];
+        let left = Left::transposed(from, dense.k);
+        product(level, (dense.k, width, n), left, g, weights, Start::Keep);
+        if let (Some(slope), Some(transposed)) = (dense.slope, transposed) {
+            // SAFETY: as above.
+            let slope = unsafe { run.view.rows_mut(slope, sample, row, n) };
+            let start = match dense.role {
+                Role::Sums => Start::Zero,
+                _ => Start::Keep,
             };
-            product(level, (dense.k, first.n, n), left, g, weights, Start::Keep);
-            if let Some(slope) = dense
-                .slope
-                .filter(|_| back.input_slope || dense.role != Role::Input)
-            {
-                // SAFETY: as above.
-                let slope = unsafe { run.view.rows_mut(slope, sample, row, n) };
-                let start = match dense.role {
-                    Role::Sums => Start::Zero,
-                    _ => Start::Keep,
-                };
-                let left = Left {
-                    values: g,
-                    row: first.n,
-                    column: 1,
-                };
-                let weights = &transposed[dense.w..dense.w + dense.k * first.n];
-                product(level, (n, dense.k, first.n), left, weights, slope, start);
-            }
-        }
-        if let (Some(to), false) = (self.g, self.lookups.is_empty()) {
-            // SAFETY: own rows; what was kept there has been used.
-            unsafe { run.view.rows_mut(to, sample, row, n) }.copy_from_slice(g);
+            let left = Left::by_rows(g, width);
+            let weights = &transposed[dense.w..dense.w + dense.k * width];
+            product(level, (n, dense.k, width), left, weights, slope, start);
         }
     }
 
@@ -261,17 +281,9 @@ impl Block {
                         run.view.rows(back.transposed, 0, 0, 1),
                     )
                 };
-                let left = Left {
-                    values: from,
-                    row: 1,
-                    column: lookup.k,
-                };
+                let left = Left::transposed(from, lookup.k);
                 product(level, (lookup.k, width, n), left, sums, lane, Start::Keep);
-                let left = Left {
-                    values: sums,
-                    row: width,
-                    column: 1,
-                };
+                let left = Left::by_rows(sums, width);
                 let weights = &transposed[lookup.w..lookup.w + lookup.k * width];
                 product(
                     level,

@@ -300,11 +300,7 @@ impl Block {
                     )
                 };
                 let weights = &run.parameters[lookup.w..lookup.w + lookup.k * n];
-                let left = Left {
-                    values: from,
-                    row: lookup.k,
-                    column: 1,
-                };
+                let left = Left::by_rows(from, lookup.k);
                 product(
                     run.crew.level(),
                     (rows, n, lookup.k),
@@ -430,11 +426,7 @@ impl Block {
             } else {
                 let a = extra(0, layer.k);
                 silu(level, self.pre(run, tile, number - 1), a);
-                let left = Left {
-                    values: a,
-                    row: layer.k,
-                    column: 1,
-                };
+                let left = Left::by_rows(a, layer.k);
                 let weights = &run.parameters[layer.w..layer.w + layer.k * layer.n];
                 product(level, (n, layer.n, layer.k), left, weights, z, bias);
             }
@@ -473,11 +465,7 @@ impl Block {
         for dense in &self.dense {
             // SAFETY: sources are not written while the block runs.
             let from = unsafe { run.view.rows(dense.source, sample, row, n) };
-            let left = Left {
-                values: from,
-                row: dense.k,
-                column: 1,
-            };
+            let left = Left::by_rows(from, dense.k);
             let weights = &run.parameters[dense.w..dense.w + dense.k * width];
             product(level, (n, width, dense.k), left, weights, z, start);
             start = Start::Keep;

@@ -2,7 +2,7 @@
 
 use super::block::{Aggregate, Block, Dense, Index, Kept, Layer, Lookup, Role};
 use super::plan::{Buffer, Copies, Plan};
-use super::spec::{EdgeSet, Parameter, Recompute, Spec};
+use super::spec::{Parameter, Recompute, Spec};
 use std::ops::Range;
 
 /// The state of a set of nodes or edges at one point of the network.
@@ -53,6 +53,26 @@ enum Part {
     },
 }
 
+impl<'a> Builder<'a> {
+    /// One that has built nothing.
+    pub(super) fn new(spec: &'a Spec, recompute: Recompute) -> Self {
+        let mut plan = Plan::default();
+        Builder {
+            spec,
+            recompute,
+            g: plan.add(1, spec.hidden, Copies::Samples),
+            plan,
+            blocks: Vec::new(),
+            parameters: Vec::new(),
+            n_parameters: 0,
+            projected: Vec::new(),
+            groups: Vec::new(),
+            passing: Vec::new(),
+            place: None,
+        }
+    }
+}
+
 impl Builder<'_> {
     fn parameter(&mut self, name: String, shape: Vec<usize>) -> usize {
         let offset = self.n_parameters;
@@ -77,17 +97,8 @@ impl Builder<'_> {
         norm: bool,
     ) -> Block {
         let start = self.n_parameters;
-        let (hidden, n_hidden) = (self.spec.hidden, self.spec.n_hidden);
-        let inputs: usize = parts.iter().map(|part| self.width(part)).sum();
-        let mut layers = Vec::new();
-        let mut k = inputs;
-        for number in 0..=n_hidden {
-            let n = if number == n_hidden { outs } else { hidden };
-            let w = self.parameter(format!("{name}.w{number}"), vec![k, n]);
-            let b = self.parameter(format!("{name}.b{number}"), vec![n]);
-            layers.push(Layer { w, b, k, n });
-            k = n;
-        }
+        let inputs = parts.iter().map(|part| self.width(part)).sum();
+        let layers = self.layers(name, inputs, outs);
         let norm = norm.then(|| {
             let gamma = self.parameter(format!("{name}.gamma"), vec![outs]);
             (gamma, self.parameter(format!("{name}.beta"), vec![outs]))
@@ -120,12 +131,10 @@ impl Builder<'_> {
         // What is computed once is small: it is always kept.
         if self.recompute == Recompute::None || once {
             let copies = if once { Copies::One } else { Copies::Steps };
-            let widths: Vec<usize> = block.layers[..n_hidden].iter().map(|l| l.n).collect();
+            let hidden = &block.layers[..self.spec.n_hidden];
+            let pre = hidden.iter().map(|l| self.plan.add(rows, l.n, copies));
             block.kept = Some(Kept {
-                pre: widths
-                    .iter()
-                    .map(|&n| self.plan.add(rows, n, copies))
-                    .collect(),
+                pre: pre.collect(),
                 x: self.plan.add(rows, outs, copies),
                 rstd: self.plan.add(rows, 1, copies),
             });
@@ -139,6 +148,21 @@ impl Builder<'_> {
             }));
         }
         block
+    }
+
+    /// The layers of a perceptron.
+    fn layers(&mut self, name: &str, inputs: usize, outs: usize) -> Vec<Layer> {
+        let (hidden, n_hidden) = (self.spec.hidden, self.spec.n_hidden);
+        let mut k = inputs;
+        let mut layers = Vec::new();
+        for number in 0..=n_hidden {
+            let n = if number == n_hidden { outs } else { hidden };
+            let w = self.parameter(format!("{name}.w{number}"), vec![k, n]);
+            let b = self.parameter(format!("{name}.b{number}"), vec![n]);
+            layers.push(Layer { w, b, k, n });
+            k = n;
+        }
+        layers
     }
 
     fn width(&self, part: &Part) -> usize {
@@ -295,52 +319,18 @@ impl Builder<'_> {
             self.place = group_place(spec, number).filter(|_| self.recompute == Recompute::Layer);
             let mut sums = Vec::new();
             for &set in &stage.edges {
-                let EdgeSet {
-                    name,
-                    from,
-                    to,
-                    senders,
-                    ..
-                } = &spec.edges[set];
-                let n_receivers = spec.nodes[*to].n;
-                let parts = [
-                    self.own(edges[set], senders.len()),
-                    Part::Lookup {
-                        state: before[*from],
-                        rows: spec.nodes[*from].n,
-                        index: Index::Sender,
-                    },
-                    Part::Lookup {
-                        state: before[*to],
-                        rows: n_receivers,
-                        index: Index::Receiver,
-                    },
-                ];
-                let name = format!("{}.edges.{name}", stage.name);
-                let mut block = self.block(&name, senders.len(), false, &parts, latent, true);
-                let slope = *sums_slopes[set]
-                    .get_or_insert_with(|| self.plan.add(n_receivers, latent, Copies::Samples));
-                let sum = self.passing(n_receivers, "sums", set);
-                block.edges = Some(set);
-                block.aggregate = Some(Aggregate { to: sum, slope });
-                if spec.stages[number + 1..]
-                    .iter()
-                    .any(|later| later.edges.contains(&set))
-                {
-                    self.residual(&mut block, &mut edges[set], senders.len(), ("edges", set));
-                }
-                sums.push((*to, sum, slope));
-                self.blocks.push(block);
+                let slope = &mut sums_slopes[set];
+                let sum = self.messages((number, set), &before, &mut edges[set], slope);
+                sums.push((spec.edges[set].to, sum));
             }
             for &set in &stage.nodes {
                 let n = spec.nodes[set].n;
                 let mut parts = vec![self.own(before[set], n)];
-                for &(_, source, slope) in sums.iter().filter(|(to, ..)| *to == set) {
-                    let slope = Some(slope);
+                for (_, sum) in sums.iter().filter(|(to, _)| *to == set) {
                     parts.push(Part::Dense {
-                        source,
+                        source: sum.to,
                         k: latent,
-                        slope,
+                        slope: Some(sum.slope),
                         role: Role::Sums,
                     });
                 }
@@ -356,6 +346,47 @@ impl Builder<'_> {
             }
             self.place = None;
         }
+    }
+
+    /// The messages of a stage along a set of edges; where they are summed. The state of the edges
+    /// changes if a later stage reads it.
+    fn messages(
+        &mut self,
+        (number, set): (usize, usize),
+        before: &[State],
+        state: &mut State,
+        slope: &mut Option<Buffer>,
+    ) -> Aggregate {
+        let (spec, latent) = (self.spec, self.spec.latent);
+        let (stage, edges) = (&spec.stages[number], &spec.edges[set]);
+        let (rows, n_receivers) = (edges.senders.len(), spec.nodes[edges.to].n);
+        let parts = [
+            self.own(*state, rows),
+            Part::Lookup {
+                state: before[edges.from],
+                rows: spec.nodes[edges.from].n,
+                index: Index::Sender,
+            },
+            Part::Lookup {
+                state: before[edges.to],
+                rows: n_receivers,
+                index: Index::Receiver,
+            },
+        ];
+        let name = format!("{}.edges.{}", stage.name, edges.name);
+        let mut block = self.block(&name, rows, false, &parts, latent, true);
+        let slope =
+            *slope.get_or_insert_with(|| self.plan.add(n_receivers, latent, Copies::Samples));
+        let to = self.passing(n_receivers, "sums", set);
+        let sum = Aggregate { to, slope };
+        block.edges = Some(set);
+        block.aggregate = Some(sum);
+        let mut later = spec.stages[number + 1..].iter();
+        if later.any(|later| later.edges.contains(&set)) {
+            self.residual(&mut block, state, rows, ("edges", set));
+        }
+        self.blocks.push(block);
+        sum
     }
 
     pub(super) fn decode(&mut self, state: State) -> (Buffer, Buffer) {

@@ -38,21 +38,7 @@ impl Network {
     /// numbers of a set do not fit it.
     pub fn new(spec: &Spec, recompute: Recompute) -> Result<Self> {
         check(spec)?;
-        let mut plan = Plan::default();
-        let g = plan.add(1, spec.hidden, Copies::Samples);
-        let mut builder = Builder {
-            spec,
-            recompute,
-            plan,
-            blocks: Vec::new(),
-            parameters: Vec::new(),
-            n_parameters: 0,
-            projected: Vec::new(),
-            g,
-            groups: Vec::new(),
-            passing: Vec::new(),
-            place: None,
-        };
+        let mut builder = Builder::new(spec, recompute);
         let (mut fixed, mut inputs) = (Vec::new(), Vec::new());
         let mut nodes = Vec::new();
         for set in &spec.nodes {

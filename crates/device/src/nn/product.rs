@@ -26,6 +26,26 @@ pub(super) struct Left<'a, E> {
     pub(super) column: usize,
 }
 
+impl<'a, E> Left<'a, E> {
+    /// Numbers that stand row by row, `n` in each.
+    pub(super) fn by_rows(values: &'a [E], n: usize) -> Self {
+        Left {
+            values,
+            row: n,
+            column: 1,
+        }
+    }
+
+    /// The transpose of a matrix that stands row by row, `n` numbers in each.
+    pub(super) fn transposed(values: &'a [E], n: usize) -> Self {
+        Left {
+            values,
+            row: 1,
+            column: n,
+        }
+    }
+}
+
 /// c ← start + a·b for a of m × k, b of k × n and c of m × n, b and c stored row by row.
 ///
 /// Every element is one chain of fused multiply-adds over k, in order, so the result does not

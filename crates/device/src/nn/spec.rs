@@ -31,6 +31,26 @@ pub struct NodeSet {
     pub input: Input,
 }
 
+impl NodeSet {
+    /// `n` nodes that are fed `channels` numbers each, sample by sample.
+    pub fn samples(name: &str, n: usize, channels: usize) -> Self {
+        NodeSet {
+            name: name.into(),
+            n,
+            input: Input::Samples { channels },
+        }
+    }
+
+    /// Nodes whose `channels` numbers never change.
+    pub fn fixed(name: &str, channels: usize, values: Vec<f64>) -> Self {
+        NodeSet {
+            name: name.into(),
+            n: values.len() / channels,
+            input: Input::Fixed { channels, values },
+        }
+    }
+}
+
 /// A set of edges, sorted by (receiver, sender).
 #[derive(Clone, Debug, PartialEq)]
 pub struct EdgeSet {
@@ -60,6 +80,22 @@ pub struct Stage {
     pub edges: Vec<usize>,
     /// Sets of nodes that are updated, with the sums of what they receive.
     pub nodes: Vec<usize>,
+}
+
+impl Stage {
+    /// A stage by its name, the sets of edges that send and the sets of nodes that are updated.
+    pub fn new(name: impl Into<String>, edges: &[usize], nodes: &[usize]) -> Self {
+        Stage {
+            name: name.into(),
+            edges: edges.to_vec(),
+            nodes: nodes.to_vec(),
+        }
+    }
+
+    /// `n` stages alike, `layer0` and so on.
+    pub fn layers(n: usize, edges: &[usize], nodes: &[usize]) -> impl Iterator<Item = Self> {
+        (0..n).map(move |k| Stage::new(format!("layer{k}"), edges, nodes))
+    }
 }
 
 /// A network:

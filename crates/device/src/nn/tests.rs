@@ -42,29 +42,14 @@ fn ring(name: &str, from: (usize, usize), to: (usize, usize), n_each: usize) -> 
 /// A network with everything: sets with and without samples, edges that last, uneven sizes.
 pub(super) fn spec(latent: usize, hidden: usize, n_hidden: usize) -> Spec {
     let (grid, mesh) = (130, 37);
-    let stage = |name: &str, edges: &[usize], nodes: &[usize]| Stage {
-        name: name.into(),
-        edges: edges.to_vec(),
-        nodes: nodes.to_vec(),
-    };
+    let stage = Stage::new;
     Spec {
         latent,
         hidden,
         n_hidden,
         nodes: vec![
-            NodeSet {
-                name: "grid".into(),
-                n: grid,
-                input: Input::Samples { channels: 5 },
-            },
-            NodeSet {
-                name: "mesh".into(),
-                n: mesh,
-                input: Input::Fixed {
-                    channels: 2,
-                    values: noise(mesh * 2, 9),
-                },
-            },
+            NodeSet::samples("grid", grid, 5),
+            NodeSet::fixed("mesh", 2, noise(mesh * 2, 9)),
         ],
         edges: vec![
             ring("up", (0, grid), (1, mesh), 9),

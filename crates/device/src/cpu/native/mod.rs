@@ -95,98 +95,112 @@ pub(super) fn compile(
         Level::Avx512 => true,
     };
     let slots_at = Room::reserve(room.work_len, SLOTS * SLOT);
-    let (mut code, mut entries) = (Vec::new(), Vec::new());
-    let (mut recurrences, mut pieces) = (Vec::new(), Vec::new());
+    let mut made = Made::default();
     for (k, step) in steps.iter_mut().enumerate() {
-        let plan = match step {
-            Step::Loop(plan) => plan,
+        match step {
+            Step::Loop(plan) => {
+                let buffers = Buffers {
+                    all: &mut *room.buffers,
+                    reserve: &mut |len| Room::reserve(room.work_len, len),
+                };
+                if let Some(bytes) = compile_loop(plan, wide, slots_at, buffers, fault) {
+                    made.add((k, Part::Loop), bytes);
+                }
+            }
             Step::Recurrence(plan) => {
                 for (lanes, bytes) in steps::assemble(plan, wide, slots_at, fault) {
-                    recurrences.push((k, lanes, code.len()));
-                    add(&mut code, bytes);
+                    made.add((k, Part::Steps { lanes }), bytes);
                 }
-                continue;
             }
             Step::Ode(plan) => {
-                for (at, piece) in plan.pieces.iter().enumerate() {
+                for (number, piece) in plan.pieces.iter().enumerate() {
                     if let Some(bytes) = steps::piece(&piece.code, wide, slots_at, fault) {
-                        pieces.push((k, at, code.len()));
-                        add(&mut code, bytes);
+                        made.add((k, Part::Piece { number }), bytes);
                     }
                 }
-                continue;
             }
-            Step::Kernel(_) => continue,
-        };
-        let buffers = Buffers {
-            all: &mut *room.buffers,
-            reserve: &mut |len| Room::reserve(room.work_len, len),
-        };
-        let Some(mut split) = body::split(plan, wide, buffers) else {
-            continue;
-        };
-        plant(fault, &mut split.nodes);
-        let target = Target {
-            wide,
-            single: plan.n == 1,
-            cut: split.cut.is_some(),
-            layout: Layout::Loop,
-            slots_at,
-            n_sums: 0,
-        };
-        let rows = split.cut.as_ref().map(|cut| cut.runs.mean_len() as usize);
-        let rows = rows.unwrap_or(plan.n);
-        let closed = closes(plan, &split);
-        let sums = if closed { &plan.sums[..] } else { &[] };
-        let write = |nodes: &[Node]| assemble(nodes, target, rows, sums, fault);
-        let arranged = arrange(&split.nodes, target, rows);
-        let bytes = arranged.and_then(|nodes| write(&nodes));
-        let Some(bytes) = bytes.or_else(|| write(&split.nodes)) else {
-            continue;
-        };
-        plan.closed = closed;
-        entries.push((k, code.len()));
-        add(&mut code, bytes);
-        replace(plan, split);
+            Step::Kernel(_) => {}
+        }
     }
     let pages = match fault {
         #[cfg(test)]
         Fault::Refused => Err(std::io::ErrorKind::PermissionDenied.into()),
-        _ => Pages::new(&code),
+        _ => Pages::new(&made.code),
     };
     let pages = pages.map_err(|e| format!("the system gives no memory to execute: {e}"))?;
-    for (k, offset) in entries {
-        let Step::Loop(plan) = &mut steps[k] else {
-            unreachable!("only loops have code");
-        };
+    for ((k, part), offset) in made.functions {
         // SAFETY: at this offset starts a function that follows the calling convention and takes
-        // these arguments: it was written for this loop by `assemble`.
+        // these arguments: it was written for this part of the step.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(offset)) };
-        plan.native = Some(entry);
-    }
-    for (k, lanes, offset) in recurrences {
-        let Step::Recurrence(plan) = &mut steps[k] else {
-            unreachable!("it had code made");
-        };
-        // SAFETY: as above; `steps::assemble` wrote it.
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(offset)) };
-        plan.native[usize::from(lanes == 1)] = Some(Steps { entry, lanes });
-    }
-    for (k, at, offset) in pieces {
-        let Step::Ode(plan) = &mut steps[k] else {
-            unreachable!("it had code made");
-        };
-        // SAFETY: as above; `steps::piece` wrote it.
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(offset)) };
-        plan.pieces[at].native = Some(entry);
+        match (&mut steps[k], part) {
+            (Step::Loop(plan), Part::Loop) => plan.native = Some(entry),
+            (Step::Recurrence(plan), Part::Steps { lanes }) => {
+                plan.native[usize::from(lanes == 1)] = Some(Steps { entry, lanes });
+            }
+            (Step::Ode(plan), Part::Piece { number }) => plan.pieces[number].native = Some(entry),
+            _ => unreachable!("the step had this code made"),
+        }
     }
     Ok(Native { _pages: pages })
 }
 
-/// Appends a function that starts on a cache line.
-fn add(code: &mut Vec<u8>, bytes: Vec<u8>) {
-    code.extend(bytes);
-    code.resize(code.len().next_multiple_of(64), 0xCC);
+/// What of a step a function computes.
+#[derive(Clone, Copy)]
+enum Part {
+    /// A whole loop.
+    Loop,
+    /// The steps of a recurrence, for so many lanes at a time.
+    Steps { lanes: usize },
+    /// A piece of a differential equation.
+    Piece { number: usize },
+}
+
+/// Functions that were written, one after the other.
+#[derive(Default)]
+struct Made {
+    code: Vec<u8>,
+    /// The step and the part of it that each computes, and where it starts.
+    functions: Vec<((usize, Part), usize)>,
+}
+
+impl Made {
+    /// Appends a function, which starts on a cache line.
+    fn add(&mut self, of: (usize, Part), bytes: Vec<u8>) {
+        self.functions.push((of, self.code.len()));
+        self.code.extend(bytes);
+        self.code.resize(self.code.len().next_multiple_of(64), 0xCC);
+    }
+}
+
+/// The code of a loop, whose plan then calls it; none where there is nothing to gain.
+fn compile_loop(
+    plan: &mut LoopPlan,
+    wide: bool,
+    slots_at: usize,
+    buffers: Buffers<'_>,
+    fault: Fault,
+) -> Option<Vec<u8>> {
+    let mut split = body::split(plan, wide, buffers)?;
+    plant(fault, &mut split.nodes);
+    let target = Target {
+        wide,
+        single: plan.n == 1,
+        cut: split.cut.is_some(),
+        layout: Layout::Loop,
+        slots_at,
+        n_sums: 0,
+    };
+    let rows = split.cut.as_ref().map(|cut| cut.runs.mean_len() as usize);
+    let rows = rows.unwrap_or(plan.n);
+    let closed = closes(plan, &split);
+    let sums = if closed { &plan.sums[..] } else { &[] };
+    let write = |nodes: &[Node]| assemble(nodes, target, rows, sums, fault);
+    let arranged = arrange(&split.nodes, target, rows);
+    let bytes = arranged.and_then(|nodes| write(&nodes));
+    let bytes = bytes.or_else(|| write(&split.nodes))?;
+    plan.closed = closed;
+    replace(plan, split);
+    Some(bytes)
 }
 
 /// Whether the code makes the totals of all sums, too: where a partial sum has one row at most, and none

@@ -32,21 +32,7 @@ pub(super) fn compile(
     alone: &[NodeId],
 ) -> RowProgram {
     let outputs: Vec<NodeId> = products.iter().chain(alone).copied().collect();
-    let n = graph.nodes().len();
-    let mut c = Compiler {
-        graph,
-        rows,
-        reads: vec![0; n],
-        fused: vec![false; n],
-        second: vec![None; n],
-        first: vec![None; n],
-        place: vec![None; n],
-        scalars: vec![0.0; graph.n_params()],
-        uniform: Vec::new(),
-        code: Vec::new(),
-        free: Vec::new(),
-        n_buffers: 0,
-    };
+    let mut c = Compiler::new(graph, rows);
     let needed = graph.needed(&outputs);
     c.find_pairs(&needed);
     c.find_fusions(&needed, &outputs);
@@ -121,6 +107,27 @@ pub(crate) fn straight(graph: &Graph, rows: DimId, outputs: &[NodeId]) -> Straig
         scalars: program.scalars,
         results: program.products,
         n_buffers: program.n_buffers,
+    }
+}
+
+impl<'g> Compiler<'g> {
+    /// One that has compiled nothing.
+    fn new(graph: &'g Graph, rows: DimId) -> Self {
+        let n = graph.nodes().len();
+        Compiler {
+            graph,
+            rows,
+            reads: vec![0; n],
+            fused: vec![false; n],
+            second: vec![None; n],
+            first: vec![None; n],
+            place: vec![None; n],
+            scalars: vec![0.0; graph.n_params()],
+            uniform: Vec::new(),
+            code: Vec::new(),
+            free: Vec::new(),
+            n_buffers: 0,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::precision::Real;
 use super::{Writer, array};
 use crate::cpu::contract::{Axis, Contraction};
 use crate::cpu::program::KernelPlan;
-use fitzroy_graph::{Op, reference};
+use fitzroy_graph::{DimId, Op, reference};
 
 /// Factors of matrices and triangular solves; to stand before what calls them.
 pub(super) const MATRICES: &str = include_str!("matrix.c");
@@ -15,96 +15,104 @@ impl Writer<'_> {
     pub(super) fn kernel(&mut self, plan: &KernelPlan) {
         self.real = self.arrays.of_kernel(plan);
         let to = self.arrays.place(plan.to);
-        let (real, f, s) = (self.real.name(), self.real.suffix(), self.real.functions());
-        let len = plan.len;
-        let input = |writer: &mut Self, k: usize, index: &str| {
-            let (loc, len) = plan.inputs[k];
-            match writer.turned.get(&loc.at).copied() {
-                Some(from) => format!("-{}", writer.element(from, len, index, Access::Any)),
-                None => writer.element(loc, len, index, Access::Any),
-            }
-        };
-        let owners = |body: &str| format!("    SHARE(i, {len}) {{\n{body}    }}\n");
-        let assign = |value: &str| format!("        {} = {value};\n", array(to, "i"));
-        let text = match &plan.op {
-            Op::MaxOver => {
-                let rows = self.tables.rows_of(&plan.positions, len);
-                let row = rows.row.replace('g', "i");
-                let x = input(self, 0, &row);
-                let (first, end) = (rows.first.replace('g', "i"), rows.end.replace('g', "i"));
-                owners(&format!(
-                    "        {real} m = {};\n        \
-                     FOUR for (int j = {first}; j < {end}; j += {})\n            m = {s}max(m, {x});\n{}",
-                    self.real.literal(f64::NEG_INFINITY),
-                    rows.step,
-                    assign("m")
-                ))
-            }
+        let size = |writer: &Self| writer.graph.size(plan.dims[0]);
+        // Elements of running sums and of matrices are not all written by their owners.
+        let (text, by) = match &plan.op {
+            Op::MaxOver => (self.maxima(plan, to), Access::Along),
             Op::Contract { .. } => {
                 let axes = plan.contraction.as_ref().expect("contractions are planned");
-                self.contraction(plan, axes, to)
+                (self.contraction(plan, axes, to), Access::Along)
             }
             Op::CumSum { axis, reverse } => {
-                let (outer, n, inner) = reference::around(self.graph, &plan.dims, *axis);
-                let k = if *reverse {
-                    format!("{n} - 1 - k")
-                } else {
-                    "k".into()
-                };
-                let x = input(self, 0, "at");
-                format!(
-                    "    SHARE(i, {}) {{\n        double s = 0.0;\n        \
-                     ROLLED for (int k = 0; k < {n}; ++k) {{\n            \
-                     const int at = (i / {inner} * {n} + ({k})) * {inner} + i % {inner};\n            \
-                     s = s + {x};\n            {} = s;\n        }}\n    }}\n",
-                    outer * inner,
-                    array(to, "at")
-                )
+                (self.running_sums(plan, (*axis, *reverse), to), Access::Any)
             }
-            Op::Unslice { axis, start } => {
-                let (outer, n, inner) = reference::around(self.graph, &plan.dims, *axis);
-                let taken = plan.inputs[0].1 / (outer * inner).max(1);
-                let x = input(
-                    self,
-                    0,
-                    &format!("(o * {taken} + k) * {inner} + i % {inner}"),
-                );
-                owners(&format!(
-                    "        const int o = i / {}, k = i / {inner} % {n} - {start};\n{}",
-                    n * inner,
-                    assign(&format!("k >= 0 && k < {taken} ? {x} : 0.0{f}"))
-                ))
-            }
+            Op::Unslice { axis, start } => (self.unslice(plan, (*axis, *start), to), Access::Along),
             Op::LowerTriangle => {
-                let n = self.graph.size(plan.dims[0]);
-                let x = input(self, 0, "i");
-                owners(&assign(&format!("i % {n} <= i / {n} ? {x} : 0.0")))
+                let n = size(self);
+                let x = self.input(plan, 0, "i");
+                let value = format!("i % {n} <= i / {n} ? {x} : 0.0");
+                (owners(plan, &assign(to, &value)), Access::Along)
             }
             Op::Diagonal => {
-                let n = self.graph.size(plan.dims[0]);
-                let x = input(self, 0, &format!("i * {}", n + 1));
-                owners(&assign(&x))
+                let x = self.input(plan, 0, &format!("i * {}", size(self) + 1));
+                (owners(plan, &assign(to, &x)), Access::Along)
             }
             Op::FromDiagonal => {
                 let n = plan.inputs[0].1;
-                let x = input(self, 0, &format!("i / {n}"));
-                owners(&assign(&format!("i % {n} == i / {n} ? {x} : 0.0")))
+                let x = self.input(plan, 0, &format!("i / {n}"));
+                let value = format!("i % {n} == i / {n} ? {x} : 0.0");
+                (owners(plan, &assign(to, &value)), Access::Along)
             }
-            _ => self.matrix_step(plan, to),
+            _ => (self.matrix_step(plan, to), Access::Any),
         };
         self.step(&text);
-        // Elements of running sums and of matrices are not all written by their owners.
-        let by = match &plan.op {
-            Op::MaxOver
-            | Op::Contract { .. }
-            | Op::Unslice { .. }
-            | Op::LowerTriangle
-            | Op::Diagonal
-            | Op::FromDiagonal => Access::Along,
-            _ => Access::Any,
-        };
-        self.arrays.wrote(to, len, by);
+        self.arrays.wrote(to, plan.len, by);
         self.real = Real::Double;
+    }
+
+    /// An element of an input.
+    fn input(&mut self, plan: &KernelPlan, k: usize, index: &str) -> String {
+        let (loc, len) = plan.inputs[k];
+        match self.turned.get(&loc.at).copied() {
+            Some(from) => format!("-{}", self.element(from, len, index, Access::Any)),
+            None => self.element(loc, len, index, Access::Any),
+        }
+    }
+
+    /// The largest element of each row.
+    fn maxima(&mut self, plan: &KernelPlan, to: Place) -> String {
+        let (real, s) = (self.real.name(), self.real.functions());
+        let rows = self.tables.rows_of(&plan.positions, plan.len);
+        let row = rows.row.replace('g', "i");
+        let x = self.input(plan, 0, &row);
+        let (first, end) = (rows.first.replace('g', "i"), rows.end.replace('g', "i"));
+        let body = format!(
+            "        {real} m = {};\n        \
+             FOUR for (int j = {first}; j < {end}; j += {})\n            m = {s}max(m, {x});\n{}",
+            self.real.literal(f64::NEG_INFINITY),
+            rows.step,
+            assign(to, "m")
+        );
+        owners(plan, &body)
+    }
+
+    /// Running sums, a thread for each.
+    fn running_sums(
+        &mut self,
+        plan: &KernelPlan,
+        (axis, reverse): (DimId, bool),
+        to: Place,
+    ) -> String {
+        let (outer, n, inner) = reference::around(self.graph, &plan.dims, axis);
+        let k = if reverse {
+            format!("{n} - 1 - k")
+        } else {
+            "k".into()
+        };
+        let x = self.input(plan, 0, "at");
+        format!(
+            "    SHARE(i, {}) {{\n        double s = 0.0;\n        \
+             ROLLED for (int k = 0; k < {n}; ++k) {{\n            \
+             const int at = (i / {inner} * {n} + ({k})) * {inner} + i % {inner};\n            \
+             s = s + {x};\n            {} = s;\n        }}\n    }}\n",
+            outer * inner,
+            array(to, "at")
+        )
+    }
+
+    /// An array with zeros around it, along one dim.
+    fn unslice(&mut self, plan: &KernelPlan, (axis, start): (DimId, usize), to: Place) -> String {
+        let (outer, n, inner) = reference::around(self.graph, &plan.dims, axis);
+        let taken = plan.inputs[0].1 / (outer * inner).max(1);
+        let x = format!("(o * {taken} + k) * {inner} + i % {inner}");
+        let x = self.input(plan, 0, &x);
+        let f = self.real.suffix();
+        let body = format!(
+            "        const int o = i / {}, k = i / {inner} % {n} - {start};\n{}",
+            n * inner,
+            assign(to, &format!("k >= 0 && k < {taken} ? {x} : 0.0{f}"))
+        );
+        owners(plan, &body)
     }
 
     /// Σ a·b, an owner for each result.
@@ -200,4 +208,14 @@ fn offset(index: &str, axes: &[Axis], side: usize) -> Vec<String> {
         inner *= axis.size;
     }
     terms
+}
+
+/// A body for each element of the result, by its owner.
+fn owners(plan: &KernelPlan, body: &str) -> String {
+    format!("    SHARE(i, {}) {{\n{body}    }}\n", plan.len)
+}
+
+/// Writes element i.
+fn assign(to: Place, value: &str) -> String {
+    format!("        {} = {value};\n", array(to, "i"))
 }

@@ -284,22 +284,40 @@ const MOST_POINTS: usize = GridProgram::MOST_POINTS / 3 + 1;
 
 /// From functions and numbers to the sums.
 fn grid_sums(separated: &Separated, number: &dyn Fn(usize) -> String) -> String {
-    let mut text = String::new();
-    let (n_x, n_y) = (separated.x.len(), separated.y.len());
     let pairs = separated.pairs();
-    let zeros = |name: &str, n: usize| -> String {
-        let all = (0..n).map(|k| format!("{name}{k} = 0.0"));
-        all.collect::<Vec<_>>().join(", ")
-    };
+    let mut text = residual_sums(separated, &pairs, number);
+    for (name, function, n, end) in [
+        ("xx", "fx", separated.x.len(), "nx"),
+        ("yy", "fy", separated.y.len(), "ny"),
+    ] {
+        text += &dots(name, function, n, end);
+    }
+    text + &given(separated, &pairs, number)
+}
+
+/// Names that start at zero.
+fn zeros(names: impl Iterator<Item = String>) -> String {
+    let all = names.map(|name| format!("{name} = 0.0"));
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// One pass over the grid: the cost, and the residuals times each product of functions.
+fn residual_sums(
+    separated: &Separated,
+    pairs: &[[usize; 2]],
+    number: &dyn Fn(usize) -> String,
+) -> String {
+    let mut text = String::new();
+    let n_x = separated.x.len();
     let _ = writeln!(
         text,
         "    double cost = 0.0, {};",
-        zeros("pull", pairs.len())
+        zeros((0..pairs.len()).map(|k| format!("pull{k}")))
     );
     let _ = writeln!(
         text,
         "    for (long long row = 0; row < ny; ++row) {{\n        double {};",
-        zeros("s", n_x)
+        zeros((0..n_x).map(|k| format!("s{k}")))
     );
     let mut used: Vec<usize> = Vec::new();
     for t in &separated.curve {
@@ -332,27 +350,33 @@ fn grid_sums(separated: &Separated, number: &dyn Fn(usize) -> String) -> String 
         let _ = writeln!(text, "        pull{k} = fma(s{x}, fy{y}[row], pull{k});");
     }
     let _ = writeln!(text, "    }}");
-    for (name, function, n, end) in [("xx", "fx", n_x, "nx"), ("yy", "fy", n_y, "ny")] {
-        let both = |k: usize| (k..n).map(move |l| (k, l));
-        let all: Vec<(usize, usize)> = (0..n).flat_map(both).collect();
-        let names: Vec<String> = all
-            .iter()
-            .map(|(k, l)| format!("{name}{k}_{l} = 0.0"))
-            .collect();
+    text
+}
+
+/// Products of each two functions along one side, summed.
+fn dots(name: &str, function: &str, n: usize, end: &str) -> String {
+    let mut text = String::new();
+    let both = |k: usize| (k..n).map(move |l| (k, l));
+    let all: Vec<(usize, usize)> = (0..n).flat_map(both).collect();
+    let _ = writeln!(
+        text,
+        "    double {};\n    for (long long i = 0; i < {end}; ++i) {{",
+        zeros(all.iter().map(|(k, l)| format!("{name}{k}_{l}")))
+    );
+    for (k, l) in all {
+        let dot = format!("{name}{k}_{l}");
         let _ = writeln!(
             text,
-            "    double {};\n    for (long long i = 0; i < {end}; ++i) {{",
-            names.join(", ")
+            "        {dot} = fma({function}{k}[i], {function}{l}[i], {dot});"
         );
-        for (k, l) in all {
-            let dot = format!("{name}{k}_{l}");
-            let _ = writeln!(
-                text,
-                "        {dot} = fma({function}{k}[i], {function}{l}[i], {dot});"
-            );
-        }
-        let _ = writeln!(text, "    }}");
     }
+    let _ = writeln!(text, "    }}");
+    text
+}
+
+/// The sums that are asked for, from those of the two sides.
+fn given(separated: &Separated, pairs: &[[usize; 2]], number: &dyn Fn(usize) -> String) -> String {
+    let mut text = String::new();
     let dot = |name: &str, a: usize, b: usize| format!("{name}{}_{}", a.min(b), a.max(b));
     let mut at = 0;
     let mut give = |terms: Vec<(String, String)>| {
