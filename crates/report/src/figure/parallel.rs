@@ -8,6 +8,23 @@ use fitzroy::diagnose::{mean, sd};
 /// Lines of ordinary draws, thinned evenly, and of divergent ones, the first ones.
 const LINES: usize = 300;
 
+/// What the lines are, of which there is one for every `step` draws.
+fn keys(step: usize, n_divergent: usize) -> [Key; 2] {
+    let ordinary = match step {
+        1 => "draws".into(),
+        n => format!("one draw in {n}"),
+    };
+    let divergent = match n_divergent {
+        0 => "divergent: none".into(),
+        n if n > LINES => format!("{LINES} of {} divergent", count(n)),
+        n => format!("divergent, {}", count(n)),
+    };
+    [
+        Key::line(ordinary, Stroke::new(Ink::Grey, 2.0)),
+        Key::line(divergent, Stroke::series(1, 2.0)),
+    ]
+}
+
 /// Each draw as a line over the variables, in standard deviations from each variable's mean;
 /// divergent draws on top.
 pub fn parallel_figure(draws: &Draws, style: &Style) -> Scene {
@@ -17,20 +34,7 @@ pub fn parallel_figure(draws: &Draws, style: &Style) -> Scene {
         .first()
         .map_or(0, |s| s.chains.len() * s.n_draws());
     let step = total.div_ceil(LINES).max(1);
-    let words = match step {
-        1 => "draws".into(),
-        n => format!("one draw in {n}"),
-    };
-    let n_divergent = draws.n_divergent();
-    let mut keys = vec![Key::line(words, Stroke::new(Ink::Grey, 2.0))];
-    keys.push(match n_divergent {
-        0 => Key::line("divergent: none", Stroke::series(1, 2.0)),
-        n if n > LINES => Key::line(
-            format!("{LINES} of {} divergent", count(n)),
-            Stroke::series(1, 2.0),
-        ),
-        n => Key::line(format!("divergent, {}", count(n)), Stroke::series(1, 2.0)),
-    });
+    let keys = keys(step, draws.n_divergent());
     let top = 12.0 + legend(&mut scene, &keys, [16.0, 8.0], style.width - 32.0);
     let cell = Rect {
         x: 16.0,

@@ -192,6 +192,25 @@ impl Section {
         }
     }
 
+    /// The command that made the page, folded.
+    pub fn command(command: &str) -> Self {
+        let (name, text) = ("command".into(), command.into());
+        Section::new("Command", vec![Block::Code { name, text }]).folded()
+    }
+
+    /// A model, and the command that fitted it unless that is empty, folded.
+    pub fn model(model: &str, command: &str) -> Self {
+        let code = |name: &str, text: &str| Block::Code {
+            name: name.into(),
+            text: text.into(),
+        };
+        let mut blocks = vec![code("Model", model)];
+        if !command.is_empty() {
+            blocks.push(code("Command", command));
+        }
+        Section::new("Model", blocks).folded()
+    }
+
     /// The same, folded.
     #[must_use]
     pub fn folded(self) -> Self {

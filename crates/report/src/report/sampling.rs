@@ -68,17 +68,7 @@ pub fn sampling_page(source: &Source<'_>, found: &Diagnosis, facts: &RunFacts) -
     page.sections
         .push(Section::new("Settings", vec![Block::Facts(settings(trace))]).folded());
     if let Some(model) = attribute(trace, "fitzroy_model") {
-        let mut blocks = vec![Block::Code {
-            name: "Model".into(),
-            text: model,
-        }];
-        if !facts.command.is_empty() {
-            blocks.push(Block::Code {
-                name: "Command".into(),
-                text: facts.command.clone(),
-            });
-        }
-        page.sections.push(Section::new("Model", blocks).folded());
+        page.sections.push(Section::model(&model, &facts.command));
     }
     let cite = CITATIONS.iter().map(|c| Block::Text((*c).into())).collect();
     page.sections.push(Section::new("Citations", cite).folded());

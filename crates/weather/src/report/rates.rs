@@ -70,12 +70,7 @@ pub fn rates_page(found: &Rates, command: &str, version: &str) -> Page {
             .into(),
     };
     page.sections.push(Section::new("Losses", vec![figure]));
-    let code = Block::Code {
-        name: "command".into(),
-        text: command.into(),
-    };
-    page.sections
-        .push(Section::new("Command", vec![code]).folded());
+    page.sections.push(Section::command(command));
     page.footer = format!("Fitzroy {version}");
     page
 }
