@@ -21,6 +21,30 @@ const STATISTICS: [&str; 6] = [
     "step_size",
 ];
 
+/// A trace of what checks look at beside the draws.
+fn sampler_statistics(stored: &Stored, options: &SummaryOptions) -> Result<Trace> {
+    let group = match options.group.as_str() {
+        "prior" => "sample_stats_prior",
+        _ => "sample_stats",
+    };
+    let mut variables = Vec::new();
+    for name in STATISTICS {
+        let found = stored.variable(group, name)?;
+        variables.extend(found.map(|mut v| {
+            v.shape.truncate(2);
+            v.dims.truncate(2);
+            v
+        }));
+    }
+    let mut kept = Trace::default();
+    kept.groups.push(Group {
+        name: group.into(),
+        variables,
+        attributes: Vec::new(),
+    });
+    Ok(kept)
+}
+
 /// [`diagnose`](super::diagnose) of a trace that stays on the disk: the same numbers. Memory does
 /// not hold more than some elements of one variable.
 ///
@@ -56,25 +80,7 @@ pub fn diagnose_stored(stored: &Stored, options: &SummaryOptions) -> Result<Diag
         n_chains,
         n_draws,
     };
-    let statistics = match options.group.as_str() {
-        "prior" => "sample_stats_prior",
-        _ => "sample_stats",
-    };
-    let mut kept = Trace::default();
-    let mut variables = Vec::new();
-    for name in STATISTICS {
-        let found = stored.variable(statistics, name)?;
-        variables.extend(found.map(|mut v| {
-            v.shape.truncate(2);
-            v.dims.truncate(2);
-            v
-        }));
-    }
-    kept.groups.push(Group {
-        name: statistics.into(),
-        variables,
-        attributes: Vec::new(),
-    });
+    let kept = sampler_statistics(stored, options)?;
     let sampler = SamplerStatistics::of(&kept, &options.group, n_chains, n_draws);
     let draws_of = |name: &str, element: usize| {
         let mut draws = None;

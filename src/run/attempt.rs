@@ -83,29 +83,11 @@ fn attempt(
     keeping: Option<&Keeping<'_>>,
     start: f64,
 ) -> Result<Option<Outcome>> {
-    let sampler = &settings.sampler;
-    // Of two processors the other one may be busy, and to wait for it costs more than it saves.
-    let compilation = Compilation {
-        engine: settings.engine,
-        aside: sampler.threads > 2 && trace::worth_machine_code(sampler.chains * sampler.draws),
-    };
-    let terms = match settings.prior_only {
-        true => Terms::Priors,
-        false => Terms::All,
-    };
-    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms, compilation)?;
-    if posterior.is_refused() {
+    let Some(mut posterior) = prepare(joint, settings)? else {
         return Ok(None);
-    }
-    posterior.on(&settings.device, settings.precision)?;
+    };
     let first = Arc::clone(posterior.compiled());
-    keep::check(&settings.keep, &first.graphs)?;
-    let mut settings = Cow::Borrowed(settings);
-    if !settings.initvals.is_empty() {
-        let init = initial::points(joint, &posterior, &settings)?;
-        settings.to_mut().sampler.init = init;
-    }
-    let settings = &*settings;
+    let settings = &*with_starts(joint, &posterior, settings)?;
     let sampler = &settings.sampler;
     let shared = Shared {
         subject: Subject::Model(joint),
@@ -142,31 +124,69 @@ fn attempt(
     let n_draws = run.first_draw + run.n_draws();
     let (trace, first_draw) = whole(&records, &told, &mut run, kept.as_ref(), keeping)?;
     timing.collecting = (caller.now)() - ended;
-    let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
-    findings.extend(raised);
-    findings.extend(lost(&settings.device));
-    findings.extend(solutions::cut(&compiled, &some)?);
-    findings.extend(found_by_sampler(&run));
+    let cut = solutions::cut(&compiled, &some)?;
+    let findings = posterior.finding().cloned().into_iter().chain(raised);
+    let findings = findings.chain(lost(&settings.device)).chain(cut);
     Ok(Some(Outcome {
         precision,
         positions: positions_of(&mut run),
         first_transition,
         integrated,
         rewrites: compiled.graphs.done.clone(),
-        group: match settings.prior_only {
-            true => "prior",
-            false => "posterior",
-        },
+        group: group_of(settings),
         trace,
         first_draw,
         n_draws,
-        run,
         centring: mean_centring(joint, &compiled),
-        findings,
+        findings: findings.chain(found_by_sampler(&run)).collect(),
+        run,
         timing,
         compiled: Some(compiled),
         kept,
     }))
+}
+
+/// The group of a trace that draws belong to.
+fn group_of(settings: &Settings) -> &'static str {
+    match settings.prior_only {
+        true => "prior",
+        false => "posterior",
+    }
+}
+
+/// The posterior of `joint`, compiled; none where it is refused at once.
+fn prepare<'a>(joint: &'a Joint, settings: &Settings) -> Result<Option<ModelPosterior<'a>>> {
+    let sampler = &settings.sampler;
+    // Of two processors the other one may be busy, and to wait for it costs more than it saves.
+    let compilation = Compilation {
+        engine: settings.engine,
+        aside: sampler.threads > 2 && trace::worth_machine_code(sampler.chains * sampler.draws),
+    };
+    let terms = match settings.prior_only {
+        true => Terms::Priors,
+        false => Terms::All,
+    };
+    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms, compilation)?;
+    if posterior.is_refused() {
+        return Ok(None);
+    }
+    posterior.on(&settings.device, settings.precision)?;
+    keep::check(&settings.keep, &posterior.compiled().graphs)?;
+    Ok(Some(posterior))
+}
+
+/// The settings, with values that were given as the points where chains start.
+fn with_starts<'s>(
+    joint: &Joint,
+    posterior: &ModelPosterior<'_>,
+    settings: &'s Settings,
+) -> Result<Cow<'s, Settings>> {
+    let mut settings = Cow::Borrowed(settings);
+    if !settings.initvals.is_empty() {
+        let init = initial::points(joint, posterior, &settings)?;
+        settings.to_mut().sampler.init = init;
+    }
+    Ok(settings)
 }
 
 /// GPUs that failed while others took over their chains.

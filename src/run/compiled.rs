@@ -109,6 +109,86 @@ pub(super) fn centring(coordinates: &Coordinates, j: usize) -> f64 {
     }
 }
 
+/// Where the coordinates of every plate stand.
+fn places(joint: &Joint, graphs: &Graphs) -> Vec<Place> {
+    let gone = |k: usize| graphs.restored.iter().any(|(p, _)| *p == k);
+    let place = joint.plates().iter().map(|plate| {
+        let parameter = &joint.parameters()[plate.parameter];
+        Place {
+            offset: parameter.offset,
+            len: parameter.len,
+            sampled: !gone(plate.parameter),
+            written: f64::from(u8::from(!plate.standardised)),
+        }
+    });
+    place.collect()
+}
+
+/// Location, scale and signs of each sampled plate in turn, and where each plate stands among them.
+fn frames(graphs: &mut Graphs, places: &[Place]) -> (Vec<(usize, Option<usize>)>, Vec<NodeId>) {
+    let (mut slots, mut nodes) = (Vec::new(), Vec::new());
+    let frames = graphs.plates.iter().zip(&graphs.signs);
+    for (place, (&(m, s), &sign)) in places.iter().zip(frames) {
+        let at = nodes.len();
+        slots.push((at, sign.map(|_| at + 2)));
+        if place.sampled {
+            nodes.extend([m, s]);
+            nodes.extend(sign);
+        }
+    }
+    if nodes.is_empty() {
+        nodes.push(graphs.graph.lit(0.0));
+    }
+    (slots, nodes)
+}
+
+/// What chains evaluate, as the fields of [`Compiled`] of these names.
+struct Functions {
+    density: Function,
+    frames: Function,
+    whole: Function,
+    recorded: Option<Function>,
+}
+
+impl Functions {
+    /// Compiles them all. `total` is the density of all coordinates, `lp` that as written.
+    fn compile(
+        graphs: &Graphs,
+        frames: Vec<NodeId>,
+        (total, lp): (NodeId, NodeId),
+        compilation: Compilation,
+    ) -> Result<Self> {
+        let mut density = vec![graphs.density];
+        density.extend(graphs.gradient.iter().map(|p| p.adjoint));
+        let mut whole: Vec<NodeId> = graphs.plates.iter().flat_map(|&(m, s)| [m, s]).collect();
+        whole.push(total);
+        whole.extend(graphs.restored.iter().map(|(_, node)| node));
+        whole.extend(graphs.signs.iter().flatten());
+        let compile = |engine: Engine, nodes: &[NodeId]| {
+            let (graph, bindings) = (&graphs.graph, &graphs.bindings);
+            Function::compile_for(Level::detect(), engine, graph, bindings, nodes)
+        };
+        let engine = compilation.engine;
+        let of_draws = recorded_nodes(graphs, lp);
+        // What reads draws of discrete parameters is computed where these are drawn.
+        let sampled = graphs.discrete.is_empty();
+        let aside = compilation.aside && sampled && is_small(graphs, &of_draws);
+        std::thread::scope(|scope| {
+            let recorded = aside.then(|| scope.spawn(|| compile(engine, &of_draws)));
+            let density = compile(engine, &density);
+            let frames = compile(Engine::Interpreter, &frames);
+            let whole = compile(Engine::Interpreter, &whole);
+            let recorded = recorded.map(|thread| thread.join().expect("compiling does not panic"));
+            Ok(Functions {
+                recorded: recorded.transpose()?,
+                density: density?,
+                frames: frames?,
+                whole: whole?,
+            })
+        })
+    }
+}
+
 impl Compiled {
     /// Builds and compiles `terms` of `joint` in what is `chosen`.
     pub(super) fn new(
@@ -141,68 +221,21 @@ impl Compiled {
         chosen: &Chosen,
         compilation: Compilation,
     ) -> Result<Arc<Compiled>> {
-        let leaves: Vec<Leaf> = graphs
-            .gradient
-            .iter()
-            .map(|p| leaf(&graphs, p.param))
-            .collect();
-        let mut outputs = vec![graphs.density];
-        outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
-        let gone = |k: usize| graphs.restored.iter().any(|(p, _)| *p == k);
-        let places = joint.plates().iter().map(|plate| {
-            let parameter = &joint.parameters()[plate.parameter];
-            Place {
-                offset: parameter.offset,
-                len: parameter.len,
-                sampled: !gone(plate.parameter),
-                written: f64::from(u8::from(!plate.standardised)),
-            }
-        });
-        let places: Vec<Place> = places.collect();
-        let (mut slots, mut nodes) = (Vec::new(), Vec::new());
-        let frames = graphs.plates.iter().zip(&graphs.signs);
-        for (place, (&(m, s), &sign)) in places.iter().zip(frames) {
-            let at = nodes.len();
-            slots.push((at, sign.map(|_| at + 2)));
-            if place.sampled {
-                nodes.extend([m, s]);
-                nodes.extend(sign);
-            }
-        }
-        if nodes.is_empty() {
-            nodes.push(graphs.graph.lit(0.0));
-        }
-        let of_frames = nodes;
+        let leaves = graphs.gradient.iter().map(|p| leaf(&graphs, p.param));
+        let leaves: Vec<Leaf> = leaves.collect();
+        let places = places(joint, &graphs);
+        let (slots, frames) = frames(&mut graphs, &places);
         let total = match graphs.conditional {
-            Some(conditional) => graphs
-                .graph
-                .binary(Binary::Add, graphs.density, conditional)?,
+            Some(given) => graphs.graph.binary(Binary::Add, graphs.density, given)?,
             None => graphs.density,
         };
         let lp = as_written(&mut graphs, total, chosen, &places)?;
-        let mut nodes: Vec<NodeId> = graphs.plates.iter().flat_map(|&(m, s)| [m, s]).collect();
-        nodes.push(total);
-        nodes.extend(graphs.restored.iter().map(|(_, node)| node));
-        nodes.extend(graphs.signs.iter().flatten());
-        let compile = |engine: Engine, nodes: &[NodeId]| {
-            let (graph, bindings) = (&graphs.graph, &graphs.bindings);
-            Function::compile_for(Level::detect(), engine, graph, bindings, nodes)
-        };
-        let engine = compilation.engine;
-        let of_draws = recorded_nodes(&graphs, lp);
-        // What reads draws of discrete parameters is computed where these are drawn.
-        let sampled = graphs.discrete.is_empty();
-        let aside = compilation.aside && sampled && is_small(&graphs, &of_draws);
-        let (recorded, density, frames, whole) = std::thread::scope(|scope| {
-            let recorded = aside.then(|| scope.spawn(|| compile(engine, &of_draws)));
-            let density = compile(engine, &outputs);
-            let frames = compile(Engine::Interpreter, &of_frames);
-            let whole = compile(Engine::Interpreter, &nodes);
-            let recorded = recorded.map(|thread| thread.join().expect("compiling does not panic"));
-            (recorded, density, frames, whole)
-        });
-        let recorded = recorded.transpose()?;
-        let (density, frames, whole) = (density?, frames?, whole?);
+        let Functions {
+            density,
+            frames,
+            whole,
+            recorded,
+        } = Functions::compile(&graphs, frames, (total, lp), compilation)?;
         let of = |&(k, _): &(usize, NodeId)| {
             let parameter = &joint.parameters()[k];
             (parameter.offset, parameter.len)

@@ -27,6 +27,31 @@ pub(super) fn rewrites_json(done: &[Rewrote]) -> Value {
     done.iter().map(one).collect()
 }
 
+/// Seconds by stage, and effective draws in each of them.
+fn times_json(outcome: &Outcome, diagnosis: &Diagnosis, machine: &Machine) -> (Value, Value) {
+    let timing = &outcome.timing;
+    let (written, total) = (machine.written, machine.total);
+    let (written, total) = (timing.earlier + written, timing.earlier + total);
+    let per_second = |seconds: f64| match seconds > 0.0 {
+        true => json_number(diagnosis.min_ess_bulk / seconds),
+        false => Value::Null,
+    };
+    let seconds = json!({
+        "compile": machine.reading + timing.compile,
+        "warmup": timing.warmup,
+        "sampling": timing.sampling,
+        "collecting": timing.collecting,
+        "written": written,
+        "total": total,
+    });
+    let draws = json!({
+        "sampling": per_second(timing.sampling),
+        "written": per_second(written),
+        "total": per_second(total),
+    });
+    (seconds, draws)
+}
+
 /// The document of `sample --json`.
 ///
 /// Times are in seconds. `timing_s.compile` includes reading, binding and a GPU's kernels,
@@ -40,13 +65,8 @@ pub fn run_json(
     diagnosis: &Diagnosis,
     machine: &Machine,
 ) -> Value {
-    let (sampler, timing) = (&settings.sampler, &outcome.timing);
-    let (written, total) = (machine.written, machine.total);
-    let (written, total) = (timing.earlier + written, timing.earlier + total);
-    let per_second = |seconds: f64| match seconds > 0.0 {
-        true => json_number(diagnosis.min_ess_bulk / seconds),
-        false => Value::Null,
-    };
+    let sampler = &settings.sampler;
+    let (timing_s, min_ess_per_second) = times_json(outcome, diagnosis, machine);
     let centring: Map<String, Value> = outcome
         .centring
         .iter()
@@ -83,20 +103,9 @@ pub fn run_json(
         "centring": centring,
         "rewrites": rewrites_json(&outcome.rewrites),
         "step_size": outcome.run.step_sizes.iter().map(|&s| json_number(s)).collect::<Vec<_>>(),
-        "timing_s": {
-            "compile": machine.reading + timing.compile,
-            "warmup": timing.warmup,
-            "sampling": timing.sampling,
-            "collecting": timing.collecting,
-            "written": written,
-            "total": total,
-        },
+        "timing_s": timing_s,
         "gradients": outcome.run.gradients,
-        "min_ess_per_second": {
-            "sampling": per_second(timing.sampling),
-            "written": per_second(written),
-            "total": per_second(total),
-        },
+        "min_ess_per_second": min_ess_per_second,
     });
     let Value::Object(mut document) = own else {
         unreachable!("it was written as an object");

@@ -65,22 +65,26 @@ pub fn report_text(validation: &Validation) -> String {
         validation.outcome.run.gradients
     );
     for gpu in validation.gpu.iter().chain(&validation.gpu_all) {
-        let timing = &gpu.outcome.timing;
-        let _ = writeln!(
-            out,
-            "{}, {} coordinates: compile {:.3}, warm-up {:.3}, sampling {:.3} s, {:.1} MiB; {} times \
-             as fast as the CPU; smallest bulk ESS a second: {:.0} of sampling",
-            gpu.said(),
-            gpu.outcome.n_sampled(),
-            timing.compile,
-            timing.warmup,
-            timing.sampling,
-            gpu.memory_bytes() as f64 / 1_048_576.0,
-            times(gpu.speed_up()),
-            gpu.diagnosis.min_ess_bulk / timing.sampling
-        );
+        out += &gpu_line(gpu);
     }
     out
+}
+
+/// What a run on a GPU took and gave.
+fn gpu_line(gpu: &GpuRun) -> String {
+    let timing = &gpu.outcome.timing;
+    format!(
+        "{}, {} coordinates: compile {:.3}, warm-up {:.3}, sampling {:.3} s, {:.1} MiB; {} times \
+         as fast as the CPU; smallest bulk ESS a second: {:.0} of sampling\n",
+        gpu.said(),
+        gpu.outcome.n_sampled(),
+        timing.compile,
+        timing.warmup,
+        timing.sampling,
+        gpu.memory_bytes() as f64 / 1_048_576.0,
+        times(gpu.speed_up()),
+        gpu.diagnosis.min_ess_bulk / timing.sampling
+    )
 }
 
 /// Seconds of a run.

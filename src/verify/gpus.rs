@@ -69,11 +69,8 @@ pub(super) fn look(places: &Places, now: &dyn Fn() -> f64, depth: Depth) -> Gpus
     };
     let (major, minor) = driver.version;
     gpus.driver = Some((driver.path.display().to_string(), driver.version));
-    gpus.checks.push(Check {
-        name: "driver",
-        verdict: Verdict::Pass,
-        detail: format!("CUDA {major}.{minor}, {}", driver.path.display()),
-    });
+    let path = driver.path.display();
+    gpus.passed("driver", format!("CUDA {major}.{minor}, {path}"));
     for index in 0..driver.n_devices() {
         match examine(places, &driver, index, now, depth, &mut gpus) {
             Ok(gpu) => gpus.found.push(gpu),
@@ -116,6 +113,14 @@ impl Gpus {
         let text = format!("{major}.{minor}, {path}");
         self.compiler = Some((path, compiler.version));
         text
+    }
+
+    fn passed(&mut self, name: &'static str, detail: String) {
+        self.checks.push(Check {
+            name,
+            verdict: Verdict::Pass,
+            detail,
+        });
     }
 
     /// Notes that a GPU did not do what it was given.
@@ -170,14 +175,9 @@ fn examine(
             return Ok(found);
         }
     };
-    let compiler = gpu.compiler();
     if gpus.compiler.is_none() {
-        let detail = gpus.compiler_found(compiler);
-        gpus.checks.push(Check {
-            name: "nvrtc",
-            verdict: Verdict::Pass,
-            detail,
-        });
+        let detail = gpus.compiler_found(gpu.compiler());
+        gpus.passed("nvrtc", detail);
     }
     found.description = gpu.description.clone();
     if let Some(free) = found.description.free_bytes {
@@ -192,45 +192,8 @@ fn examine(
         Depth::Conformance if gpu.meeting() >= 2 => teams.push(gpu.meeting() * gpu::MOST_MEMBERS),
         Depth::Conformance => {}
     }
-    let start = now();
-    for team in teams {
-        match gpu::conformance(&mut gpu, team) {
-            Ok(n) => found.compared += n,
-            Err(error) => {
-                gpus.failed("arithmetic", &gpu, &error);
-                return Ok(found);
-            }
-        }
-    }
-    let conformance_s = now() - start;
-    found.compile_s = Some(conformance_s);
-    let made = if gpu.loaded.compiled {
-        "compiled"
-    } else {
-        "kept from before"
-    };
-    let mut detail = format!(
-        "{} values have the bits of the CPU ({made}, loaded and run in {:.2} s)",
-        found.compared, conformance_s
-    );
-    if let Some(note) = &gpu.cache_note {
-        detail += &format!("; compiled kernels are not kept: {note}");
-    }
-    gpus.checks.push(Check {
-        name: "arithmetic",
-        verdict: Verdict::Pass,
-        detail,
-    });
-    match gpu::closeness(&mut gpu, TEAMS[0]) {
-        Ok(error) => gpus.checks.push(Check {
-            name: "f32",
-            verdict: Verdict::Pass,
-            detail: format!("in f32 they are within {error:.1e} of them, relative to 1 + size"),
-        }),
-        Err(error) => {
-            gpus.failed("f32", &gpu, &error);
-            return Ok(found);
-        }
+    if !found.compare(&mut gpu, &teams, now, gpus) {
+        return Ok(found);
     }
     let multiprocessors = found.description.multiprocessors as usize;
     match gpu::rates(&mut gpu, multiprocessors) {
@@ -242,6 +205,55 @@ fn examine(
     gpus.checks.push(check);
     found.passed = found.rates.is_some();
     Ok(found)
+}
+
+impl Gpu {
+    /// Compares its arithmetic with that of the CPU, and in f32 how near it comes; false where it is
+    /// another.
+    fn compare(
+        &mut self,
+        gpu: &mut gpu::Gpu,
+        teams: &[usize],
+        now: &dyn Fn() -> f64,
+        gpus: &mut Gpus,
+    ) -> bool {
+        let start = now();
+        for &team in teams {
+            match gpu::conformance(gpu, team) {
+                Ok(n) => self.compared += n,
+                Err(error) => {
+                    gpus.failed("arithmetic", gpu, &error);
+                    return false;
+                }
+            }
+        }
+        let conformance_s = now() - start;
+        self.compile_s = Some(conformance_s);
+        let made = if gpu.loaded.compiled {
+            "compiled"
+        } else {
+            "kept from before"
+        };
+        let mut detail = format!(
+            "{} values have the bits of the CPU ({made}, loaded and run in {:.2} s)",
+            self.compared, conformance_s
+        );
+        if let Some(note) = &gpu.cache_note {
+            detail += &format!("; compiled kernels are not kept: {note}");
+        }
+        gpus.passed("arithmetic", detail);
+        match gpu::closeness(gpu, TEAMS[0]) {
+            Ok(error) => {
+                let close = format!("within {error:.1e} of them, relative to 1 + size");
+                gpus.passed("f32", format!("in f32 they are {close}"));
+                true
+            }
+            Err(error) => {
+                gpus.failed("f32", gpu, &error);
+                false
+            }
+        }
+    }
 }
 
 /// A GPU as hot as this slows its clocks down, or is about to.

@@ -115,26 +115,31 @@ impl Dialect {
                 .push(format!("names come from the comment in line {}", note.line));
         } else {
             self.body = rows.first().map_or(1, |r| r.line);
-            self.names = match found.width {
-                2 => vec!["x".into(), "y".into()],
-                n => (1..=n).map(|k| format!("col{k}")).collect(),
-            };
-            let names = match &self.names[..] {
-                [first, .., last] if found.width > 3 => format!("{first} to {last}"),
-                names => names.join(", "),
-            };
-            let called = match found.width {
-                1 => "the column is",
-                _ => "columns are",
-            };
-            self.remarks.push(format!(
-                "there is no header: {called} called {names} (⟨header 1⟩ if line 1 is one)"
-            ));
+            self.name_columns(found.width);
         }
         match self.names.iter().all(String::is_empty) {
             true => Err(none()),
             false => Ok(()),
         }
+    }
+
+    /// Gives names to `n` columns that have none.
+    fn name_columns(&mut self, n: usize) {
+        self.names = match n {
+            2 => vec!["x".into(), "y".into()],
+            n => (1..=n).map(|k| format!("col{k}")).collect(),
+        };
+        let names = match &self.names[..] {
+            [first, .., last] if n > 3 => format!("{first} to {last}"),
+            names => names.join(", "),
+        };
+        let called = match n {
+            1 => "the column is",
+            _ => "columns are",
+        };
+        self.remarks.push(format!(
+            "there is no header: {called} called {names} (⟨header 1⟩ if line 1 is one)"
+        ));
     }
 
     /// Words where numbers follow: the names may stand further down.

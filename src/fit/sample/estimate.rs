@@ -75,6 +75,17 @@ pub(crate) fn first(slopes: &[f64]) -> Metric {
     Metric::diagonal(&slopes.iter().map(variance).collect::<Vec<_>>())
 }
 
+/// The variances of a diagonal metric, from those of positions and gradients.
+fn variances(var_q: &[f64], var_g: &[f64], mut variances: Vec<f64>) -> Vec<f64> {
+    for (to, (q, g)) in variances.iter_mut().zip(var_q.iter().zip(var_g)) {
+        let variance = (q / g).sqrt();
+        if variance.is_finite() && variance > 0.0 {
+            *to = variance.clamp(BOUNDS.0, BOUNDS.1);
+        }
+    }
+    variances
+}
+
 /// A metric from `positions` and `gradients` (row-major, n × dim), or `None` when there are too
 /// few. Coordinates that say nothing keep their variance from `before`.
 pub(crate) fn estimate(
@@ -90,13 +101,7 @@ pub(crate) fn estimate(
     }
     let (mean_q, var_q) = moments(positions, dim);
     let (mean_g, var_g) = moments(gradients, dim);
-    let mut variances = before.variances(dim);
-    for i in 0..dim {
-        let variance = (var_q[i] / var_g[i]).sqrt();
-        if variance.is_finite() && variance > 0.0 {
-            variances[i] = variance.clamp(BOUNDS.0, BOUNDS.1);
-        }
-    }
+    let variances = variances(&var_q, &var_g, before.variances(dim));
     let diagonal = Metric::diagonal(&variances);
     if wish.kind == MetricKind::Diagonal || dim == 1 {
         return Some(diagonal);

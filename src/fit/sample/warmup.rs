@@ -107,11 +107,8 @@ pub(crate) fn warm_up<P: Posterior>(
         if end >= state.warmup_end {
             break;
         }
-        let turn = strictness::turn(state, settings).filter(|at| *at > state.iteration());
-        for until in turn.into_iter().chain([end]) {
-            if !flights::advance(session, posterior, state, pacer, until) {
-                return false;
-            }
+        if !reach(posterior, state, session, pacer, end) {
+            return false;
         }
         let chains = &mut state.chains;
         let compared = fraction >= FIRST_COMPARISON;
@@ -160,6 +157,19 @@ pub(crate) fn warm_up<P: Posterior>(
     }
     finish(state, session);
     session.show(posterior, state, pacer)
+}
+
+/// Brings all chains to the end of a window; false when the run is over before.
+fn reach<P: Posterior>(
+    posterior: &mut P,
+    state: &mut State<P::Target>,
+    session: &Session<'_>,
+    pacer: &mut Pacer<'_>,
+    end: usize,
+) -> bool {
+    let turn = strictness::turn(state, session.settings).filter(|at| *at > state.iteration());
+    let mut stops = turn.into_iter().chain([end]);
+    stops.all(|until| flights::advance(session, posterior, state, pacer, until))
 }
 
 /// Freezes metric, step size and the reach of trajectories, and makes proposals where they are asked

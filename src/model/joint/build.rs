@@ -171,23 +171,13 @@ impl Joint {
         let skip = [&outcome.rewritten[..], &build.absorbed].concat();
         done.extend(build.count_rows(rewrites, &skip));
         done.extend(build.words_of_signs());
-        let mut scales = self.scales.clone();
-        if chosen.signed.is_empty() {
-            scales = build.plates.iter().flat_map(|p| p.scales.clone()).collect();
-            scales.sort_unstable();
-            scales.dedup();
-        }
-        let value = |parameter: &usize| {
-            let mut all = build.positives.iter();
-            let found = all.find(|p| p.parameter == *parameter);
-            found.expect("scales of plates are among them").node
+        let scales = match &chosen.signed[..] {
+            [] => build.scales(),
+            _ => self.scales.clone(),
         };
-        let scale_nodes = scales.iter().map(value).collect();
+        let scale_nodes = scales.iter().map(|&s| build.scale_node(s)).collect();
         let n_observed = build.terms.iter().map(|t| build.n_observed(t)).sum();
-        let potentials = build.terms.iter().filter(|t| t.kind == TermKind::Potential);
-        let n_potentials = potentials.count();
-        let total = build.total();
-        let density = scope.node(total);
+        let density = scope.node(build.total());
         let Build {
             parameters,
             plates,
@@ -213,7 +203,8 @@ impl Joint {
         self.scales = scales;
         self.n_params = n_params;
         self.n_observed = n_observed;
-        self.n_potentials = n_potentials;
+        let potentials = terms.iter().filter(|t| t.kind == TermKind::Potential);
+        self.n_potentials = potentials.count();
         Ok(Graphs {
             graph,
             bindings,
@@ -245,6 +236,22 @@ impl<'g> Build<'_, 'g> {
             .iter()
             .map(sum)
             .fold(Value::lit(0.0), |a, b| a + b)
+    }
+
+    /// The scales of all plates, each once.
+    fn scales(&self) -> Vec<usize> {
+        let all = self.plates.iter().flat_map(|p| p.scales.clone());
+        let mut scales: Vec<usize> = all.collect();
+        scales.sort_unstable();
+        scales.dedup();
+        scales
+    }
+
+    /// The value of a parameter that is the scale of a plate.
+    fn scale_node(&self, parameter: usize) -> NodeId {
+        let mut all = self.positives.iter();
+        let found = all.find(|p| p.parameter == parameter);
+        found.expect("scales of plates are among them").node
     }
 
     /// How many values the distribution of a term is of, where it is one of data.

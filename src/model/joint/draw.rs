@@ -157,33 +157,10 @@ impl Draw {
             Draw::Multinomial => draw_multinomial(rng, arguments[0][0], arguments[1]),
             Draw::MvNormal => draw_mv_normal_cholesky(rng, arguments[0], arguments[1]),
             Draw::ZeroSumNormal => draw_zero_sum_normal(rng, out.len(), arguments[0][0]),
-            Draw::RandomWalk(first) => {
-                let (drift, sigma) = (arguments[0], arguments[1]);
-                out[0] = first.number(rng, &arguments[2..], 0);
-                for t in 1..out.len() {
-                    out[t] = out[t - 1] + at(drift, t - 1) + at(sigma, t - 1) * rng.normal();
-                }
-                return;
-            }
-            Draw::Autoregressive(first) => {
-                let (rho, sigma) = (arguments[0], arguments[1][0]);
-                let n_first = rho.len().min(out.len());
-                let mut start = vec![0.0; n_first];
-                for (i, x) in start.iter_mut().enumerate() {
-                    *x = first.number(rng, &arguments[2..], i);
-                }
-                draw_autoregressive(rng, &start, out.len(), 0.0, rho, sigma)
-            }
+            Draw::RandomWalk(first) => random_walk(rng, first, arguments, out.len()),
+            Draw::Autoregressive(first) => autoregressive(rng, first, arguments, out.len()),
             Draw::LkjCorr => correlation(rng, out.len(), arguments[0][0]),
-            Draw::LkjCholeskyCov(sd) => {
-                let k = out.len().isqrt();
-                let mut factor = draw_lkj_cholesky(rng, k, arguments[0][0]);
-                for (i, row) in factor.chunks_mut(k).enumerate() {
-                    let scale = sd.number(rng, &arguments[1..], i);
-                    row.iter_mut().for_each(|x| *x *= scale);
-                }
-                factor
-            }
+            Draw::LkjCholeskyCov(sd) => covariance_factor(rng, sd, arguments, out.len()),
         };
         out.copy_from_slice(&vector);
     }
@@ -238,6 +215,37 @@ fn own_arguments<'a, 'b>(parts: &[Draw], k: usize, arguments: &'a [&'b [f64]]) -
 /// Element `i` of an argument that has one for each, or one for all.
 fn at(argument: &[f64], i: usize) -> f64 {
     argument[if argument.len() == 1 { 0 } else { i }]
+}
+
+/// The first value, then steps: drift and sigma, either one for all or one for each.
+fn random_walk(rng: &mut Rng, first: &Draw, arguments: &[&[f64]], n: usize) -> Vec<f64> {
+    let (drift, sigma) = (arguments[0], arguments[1]);
+    let mut out = vec![first.number(rng, &arguments[2..], 0); n];
+    for t in 1..n {
+        out[t] = out[t - 1] + at(drift, t - 1) + at(sigma, t - 1) * rng.normal();
+    }
+    out
+}
+
+/// As many first values as there are coefficients, then what follows from them.
+fn autoregressive(rng: &mut Rng, first: &Draw, arguments: &[&[f64]], n: usize) -> Vec<f64> {
+    let (rho, sigma) = (arguments[0], arguments[1][0]);
+    let starts = 0..rho.len().min(n);
+    let start: Vec<f64> = starts
+        .map(|i| first.number(rng, &arguments[2..], i))
+        .collect();
+    draw_autoregressive(rng, &start, n, 0.0, rho, sigma)
+}
+
+/// A Cholesky factor of a covariance: that of a correlation, each row times a standard deviation.
+fn covariance_factor(rng: &mut Rng, sd: &Draw, arguments: &[&[f64]], len: usize) -> Vec<f64> {
+    let k = len.isqrt();
+    let mut factor = draw_lkj_cholesky(rng, k, arguments[0][0]);
+    for (i, row) in factor.chunks_mut(k).enumerate() {
+        let scale = sd.number(rng, &arguments[1..], i);
+        row.iter_mut().for_each(|x| *x *= scale);
+    }
+    factor
 }
 
 fn correlation(rng: &mut Rng, len: usize, eta: f64) -> Vec<f64> {

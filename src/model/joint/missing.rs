@@ -105,6 +105,15 @@ impl Joint {
     }
 }
 
+/// The same statement about another variable.
+fn under_name(s: &Sampled, name: &str) -> Sampled {
+    let name = Name {
+        text: name.into(),
+        span: s.name.span,
+    };
+    Sampled { name, ..s.clone() }
+}
+
 impl<'m, 'g> Build<'m, 'g> {
     /// The array called `name`, if some of its elements are missing.
     pub(super) fn missing_of(&self, name: &str) -> Option<(&'m BoundArray, &'m Missing)> {
@@ -143,13 +152,7 @@ impl<'m, 'g> Build<'m, 'g> {
             cells(&seen, missing.observed_dim),
         );
 
-        let own = Sampled {
-            name: Name {
-                text: missing.parameter.clone(),
-                span: s.name.span,
-            },
-            ..s.clone()
-        };
+        let own = under_name(s, &missing.parameter);
         let law_of_gone = law.map(&mut |v| self.pick(v, &gone));
         let limits_of_gone = limits.map(|(a, b)| (self.pick(a, &gone), self.pick(b, &gone)));
         match missing.is_discrete {

@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{TrySendError, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 pub(super) use writer::block_run;
 use writer::{Job, Writer};
 
@@ -261,6 +261,72 @@ impl Pace {
     }
 }
 
+/// Draws on their way to the thread that writes them.
+struct Outgoing {
+    jobs: SyncSender<Job>,
+    pace: Pace,
+    /// Draws of each chain that memory does not hold longer; none where draws stay in memory.
+    share: Option<usize>,
+    /// Draws in memory that were handed on.
+    sent: usize,
+}
+
+impl Outgoing {
+    /// Nothing yet.
+    fn new(jobs: SyncSender<Job>, shared: &Shared<'_>, keeping: &Keeping<'_>) -> Self {
+        let now = (shared.caller.now)();
+        Outgoing {
+            jobs,
+            pace: Pace {
+                first_s: keeping.first_s,
+                every_s: keeping.every_s,
+                start: now,
+                published: None,
+                last: (now, 0),
+            },
+            share: draws_in_a_share(shared.subject, shared.settings),
+            sent: 0,
+        }
+    }
+
+    /// Hands on what is new in `block` where it is due, or where memory is to hold no more; `begin` sees to
+    /// it that there is a thread. Whether the draws can be forgotten; none where nobody writes any more.
+    fn hand_on(&mut self, block: &Block<'_>, now: f64, begin: &mut dyn FnMut()) -> Option<bool> {
+        let n = block.draws.first().map_or(0, |d| d.len());
+        let full = self.share.is_some_and(|share| n - self.sent >= share);
+        let due = self.pace.due(now);
+        if !due && !full {
+            return Some(false);
+        }
+        begin();
+        let job = Job::of(block, self.sent..n, due);
+        let given = match full {
+            // There is no room for more: the chains wait.
+            true => (self.jobs.send(job)).map_err(|error| TrySendError::Disconnected(error.0)),
+            false => self.jobs.try_send(job),
+        };
+        match given {
+            Ok(()) => {
+                let forget = self.share.is_some();
+                self.sent = if forget { 0 } else { n };
+                self.pace.published = if due { Some(now) } else { self.pace.published };
+                Some(forget)
+            }
+            // The last one is still being written: the next meeting tries again.
+            Err(TrySendError::Full(_)) => Some(false),
+            Err(TrySendError::Disconnected(_)) => None,
+        }
+    }
+
+    /// Transitions until the next meeting; `at` have been made since the start.
+    fn until_next(&mut self, now: f64, at: usize) -> usize {
+        let next = self.pace.next(now, at);
+        // A fast chain would otherwise make far more draws than a share until the next meeting.
+        self.share
+            .map_or(next, |share| next.min(share.max(FEWEST_FOR_MEMORY)))
+    }
+}
+
 /// Samples, handing blocks to a thread that writes them.
 ///
 /// # Errors
@@ -270,27 +336,14 @@ pub(super) fn sample(
     shared: &Shared<'_>,
     keeping: &Keeping<'_>,
 ) -> Result<(Run, Kept)> {
-    let Shared {
-        settings,
-        caller,
-        watch,
-        ..
-    } = *shared;
+    let (settings, caller, watch) = (shared.settings, shared.caller, shared.watch);
     let from = keeping.from.as_ref();
-    let mut pace = Pace {
-        first_s: keeping.first_s,
-        every_s: keeping.every_s,
-        start: (caller.now)(),
-        published: None,
-        last: ((caller.now)(), 0),
-    };
     let failed = AtomicBool::new(false);
     let (jobs, inbox) = sync_channel::<Job>(1);
+    let mut outgoing = Outgoing::new(jobs, shared, keeping);
     let tune = settings.sampler.tune;
-    let mut sent = 0;
     let mut state = None;
-    let on_disk = draws_in_a_share(shared.subject, settings);
-    let writer = Writer::new(shared, keeping, on_disk.is_some());
+    let writer = Writer::new(shared, keeping, outgoing.share.is_some());
     std::thread::scope(|scope| {
         let failed = &failed;
         // The thread starts with the first block; short runs have none.
@@ -311,43 +364,17 @@ pub(super) fn sample(
             if stop || failed.load(Ordering::Relaxed) {
                 return Next::Stop;
             }
-            let n = block.draws.first().map_or(0, |d| d.len());
-            let full = on_disk.is_some_and(|share| n - sent >= share);
-            let due = pace.due(now);
-            let mut forget = false;
-            if due || full {
-                thread = thread.take().or_else(&mut begin);
-                let job = Job::of(block, sent..n, due);
-                let given = match full {
-                    // There is no room for more: the chains wait.
-                    true => jobs
-                        .send(job)
-                        .map_err(|error| TrySendError::Disconnected(error.0)),
-                    false => jobs.try_send(job),
-                };
-                match given {
-                    Ok(()) => {
-                        sent = n;
-                        pace.published = if due { Some(now) } else { pace.published };
-                        forget = on_disk.is_some();
-                    }
-                    // The last one is still being written: the next meeting tries again.
-                    Err(TrySendError::Full(_)) => {}
-                    Err(TrySendError::Disconnected(_)) => return Next::Stop,
-                }
-            }
+            let mut begin = || thread = thread.take().or_else(&mut begin);
+            let Some(forget) = outgoing.hand_on(block, now, &mut begin) else {
+                return Next::Stop;
+            };
             let at = match block.phase {
                 Phase::Warmup => block.done,
                 Phase::Sampling => tune + block.done,
             };
-            let next = pace.next(now, at);
-            // A fast chain would otherwise make far more draws than a share until the next meeting.
-            let next = on_disk.map_or(next, |share| next.min(share.max(FEWEST_FOR_MEMORY)));
+            let next = outgoing.until_next(now, at);
             match forget {
-                true => {
-                    sent = 0;
-                    Next::Forget(next)
-                }
+                true => Next::Forget(next),
                 false => Next::After(next),
             }
         };
@@ -356,7 +383,7 @@ pub(super) fn sample(
         let sampler = &settings.sampler;
         let run =
             sample::sample_in_blocks(posterior, sampler, watch, hard, checkpoint, &mut blocks);
-        drop(jobs);
+        drop(outgoing);
         let written = match (thread, waiting) {
             (Some(thread), _) => thread.join().expect("the writer returns its errors"),
             (None, waiting) => {
@@ -368,8 +395,7 @@ pub(super) fn sample(
         let mut kept = written?;
         let total = run.first_draw + run.n_draws();
         // A run may also end because its draws are good enough.
-        let asked = caller.stop.load(Ordering::Relaxed);
-        let asked = asked || kept.failure.is_some();
+        let asked = caller.stop.load(Ordering::Relaxed) || kept.failure.is_some();
         run.interrupted |= asked && total < sampler.draws;
         kept.state = state.filter(|(_, n)| *n <= total);
         Ok((run, kept))

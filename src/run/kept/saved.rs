@@ -95,6 +95,19 @@ pub(super) fn identity(subject: Subject<'_>, settings: &Settings) -> Vec<(String
     ]
 }
 
+/// The sampler's state in a file.
+fn checkpoint(path: &Path) -> Result<Checkpoint> {
+    let bytes = fs::read(path).map_err(|error| {
+        let message = format!(
+            "{}: {error}; its draws can be read, but nothing can go on without the state: start \
+             anew with ⟨overwrite⟩ or another ⟨out⟩",
+            path.display()
+        );
+        Error::new(ErrorKind::Io, message)
+    })?;
+    Checkpoint::from_bytes(&bytes).map_err(|e| e.context(path.display()))
+}
+
 /// The run that `folder` keeps; none where there is none.
 ///
 /// # Errors
@@ -137,16 +150,7 @@ pub fn open<'a>(
         return Err(context(Error::new(ErrorKind::Data, message)));
     };
     store.check_chunk_keys().map_err(context)?;
-    let path = folder.join(&state);
-    let bytes = fs::read(&path).map_err(|error| {
-        let message = format!(
-            "{}: {error}; its draws can be read, but nothing can go on without the state: start \
-             anew with ⟨overwrite⟩ or another ⟨out⟩",
-            path.display()
-        );
-        Error::new(ErrorKind::Io, message)
-    })?;
-    let checkpoint = Checkpoint::from_bytes(&bytes).map_err(|e| e.context(path.display()))?;
+    let checkpoint = checkpoint(&folder.join(&state))?;
     if checkpoint.n_draws() != n_draws {
         let message = format!(
             "its state has {} draws, the store {n_draws}",

@@ -276,6 +276,43 @@ struct Leg<'a> {
     turn: Mutex<()>,
 }
 
+/// A launch that has ended.
+#[derive(Clone, Copy)]
+struct Launch {
+    /// Where its rows are.
+    at: u64,
+    /// Transitions of each chain.
+    n: usize,
+    /// Words of a row.
+    row: usize,
+}
+
+impl Launch {
+    /// Keeps the books of its transitions.
+    fn take_in<T: Target + Send>(
+        self,
+        machine: &mut dyn Machine,
+        chains: &mut [Chain<T>],
+        worker: &Worker<'_>,
+        about: (&PhaseSettings, &Session<'_>),
+    ) -> Result<()> {
+        let (n_chains, part) = (chains.len(), self.n * self.row);
+        let rows = Words {
+            at: self.at,
+            len: n_chains * part,
+            part,
+        };
+        let mut left = chains;
+        machine.read(rows, &mut |come| {
+            let (some, others) = std::mem::take(&mut left).split_at_mut(come.len() / part);
+            keep_books(some, come, self.row, about);
+            left = others;
+        })?;
+        worker.record.made((n_chains * self.n) as u64);
+        Ok(())
+    }
+}
+
 impl Leg<'_> {
     /// Brings `chains` to the end on one machine, or until stopped.
     fn advance<T: Target + Send>(
@@ -304,25 +341,10 @@ impl Leg<'_> {
         let mut n = 1;
         let mut made = chains[0].iteration as usize;
         let mut slots = [Slot::Rows, Slot::OtherRows];
-        // Of a launch that has ended: where its rows are, and of how many transitions.
-        let mut ended: Option<(u64, usize)> = None;
-        let mut take_in = |machine: &mut dyn Machine, ended: Option<(u64, usize)>| -> Result<()> {
-            let Some((at, n)) = ended else {
-                return Ok(());
-            };
-            let rows = Words {
-                at,
-                len: n_chains * n * row,
-                part: n * row,
-            };
-            let mut left = &mut *chains;
-            machine.read(rows, &mut |come| {
-                let (some, others) = std::mem::take(&mut left).split_at_mut(come.len() / (n * row));
-                keep_books(some, come, row, (phase, session));
-                left = others;
-            })?;
-            worker.record.made((n_chains * n) as u64);
-            Ok(())
+        let mut ended: Option<Launch> = None;
+        let mut take_in = |machine: &mut dyn Machine, ended: Option<Launch>| match ended {
+            Some(launch) => launch.take_in(machine, chains, worker, (phase, session)),
+            None => Ok(()),
         };
         while made < self.iteration && !session.stop.load(Ordering::Relaxed) {
             n = n.clamp(1, most).min(self.iteration - made);
@@ -331,7 +353,7 @@ impl Leg<'_> {
                 .reserve(slots[0] as usize, n_chains * n * row)?;
             (job.rows, job.n_transitions) = (at, n as u64);
             // While these transitions are made, the books are kept of those before.
-            let before = ended.replace((at, n));
+            let before = ended.replace(Launch { at, n, row });
             let mut meanwhile = |machine: &mut dyn Machine| take_in(machine, before);
             let seconds = match kinds.has_deadline {
                 false => {

@@ -3,7 +3,7 @@
 
 use super::normal::relabelled;
 use crate::dist::Real;
-use fitzroy_graph::{Binary, DimId, Expr as Value, NodeId, Op, Scope, Unary};
+use fitzroy_graph::{Binary, DimId, Expr as Value, Node, NodeId, Op, Scope, Unary};
 
 /// A value that is linear in z, apart from what does not depend on z.
 enum Form<'g> {
@@ -55,23 +55,8 @@ impl<'g> Search<'_, 'g> {
         let moves = |at: usize| self.depends_on_z(n.inputs[at]);
         match n.op {
             Op::Unary(Unary::Neg) => Some(times(one(0)?, Value::lit(-1.0))),
-            Op::Binary(Binary::Add | Binary::Sub) => {
-                let sign = Value::lit(match n.op {
-                    Op::Binary(Binary::Sub) => -1.0,
-                    _ => 1.0,
-                });
-                match (moves(0), moves(1)) {
-                    (true, false) => self.lifted(one(0)?, &n.dims),
-                    (false, true) => self.lifted(times(one(1)?, sign), &n.dims),
-                    _ => match (
-                        self.lifted(one(0)?, &n.dims)?,
-                        self.lifted(one(1)?, &n.dims)?,
-                    ) {
-                        (Form::Rows(a), Form::Rows(b)) => Some(Form::Rows(a + sign * b)),
-                        _ => None,
-                    },
-                }
-            }
+            Op::Binary(Binary::Add) => self.sum(&n, 1.0),
+            Op::Binary(Binary::Sub) => self.sum(&n, -1.0),
             Op::Binary(Binary::Mul) if moves(0) != moves(1) => {
                 let (factor, rest) = if moves(0) { (1, 0) } else { (0, 1) };
                 let rest = self.lifted(one(rest)?, &n.dims)?;
@@ -104,26 +89,52 @@ impl<'g> Search<'_, 'g> {
             },
             Op::Contract { ref over } if moves(0) != moves(1) && over.len() == 1 => {
                 let (matrix, vector) = if moves(0) { (1, 0) } else { (0, 1) };
-                let own = scope.with(|g| g.dims(n.inputs[vector]).to_vec());
-                let Form::Elements(factor) = one(vector)? else {
-                    return None;
-                };
-                if own != *over {
-                    return None;
-                }
-                let full = [&n.dims[..], over].concat();
-                let mut matrix = scope.expr(n.inputs[matrix]).broadcast(scope, &full);
-                if let Some(factor) = factor {
-                    matrix = matrix * factor.broadcast(scope, &full);
-                }
-                Some(Form::Rows(relabelled(
-                    scope,
-                    matrix,
-                    &self.with_columns(&n.dims),
-                )))
+                self.product(&n, over, (matrix, vector))
             }
             _ => None,
         }
+    }
+
+    /// The form of input 0 plus `sign` times input 1.
+    fn sum(&self, n: &Node, sign: f64) -> Option<Form<'g>> {
+        let sign = Value::lit(sign);
+        let one = |at: usize| self.form(n.inputs[at]);
+        match [0, 1].map(|at| self.depends_on_z(n.inputs[at])) {
+            [true, false] => self.lifted(one(0)?, &n.dims),
+            [false, true] => self.lifted(times(one(1)?, sign), &n.dims),
+            _ => {
+                let a = self.lifted(one(0)?, &n.dims)?;
+                let b = self.lifted(one(1)?, &n.dims)?;
+                match (a, b) {
+                    (Form::Rows(a), Form::Rows(b)) => Some(Form::Rows(a + sign * b)),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// The form of a matrix, which does not depend on z, times a vector, which does.
+    fn product(
+        &self,
+        n: &Node,
+        over: &[DimId],
+        (matrix, vector): (usize, usize),
+    ) -> Option<Form<'g>> {
+        let scope = self.scope;
+        let own = scope.with(|g| g.dims(n.inputs[vector]).to_vec());
+        let Form::Elements(factor) = self.form(n.inputs[vector])? else {
+            return None;
+        };
+        if own != over {
+            return None;
+        }
+        let full = [&n.dims[..], over].concat();
+        let mut matrix = scope.expr(n.inputs[matrix]).broadcast(scope, &full);
+        if let Some(factor) = factor {
+            matrix = matrix * factor.broadcast(scope, &full);
+        }
+        let dims = self.with_columns(&n.dims);
+        Some(Form::Rows(relabelled(scope, matrix, &dims)))
     }
 
     /// The form of a value that repeats another to `dims`.

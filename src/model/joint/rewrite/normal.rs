@@ -158,52 +158,62 @@ pub(super) fn write<'g>(scope: &'g Scope, block: &Block, name: &str) -> Rewritte
         false => super::wide::coefficients(&writer, name),
     };
     let constant = -sums.log_spread - 0.5 * n * libm::log(2.0 * PI);
-    let mut density = lit(constant)
+    let density = lit(constant)
         - lit(n) * log_sigma
         - lit(0.5) * (of.quadratic + log_shrinkage)
         - of.log_factor;
-    let mut drawn = Vec::new();
-    let mut conditional = of.log_factor + lit(0.5) * log_shrinkage;
-    let parts = block.columns.iter().filter(|c| c.integrated.is_some());
+    let mut out = Rewritten {
+        density,
+        conditional: of.log_factor + lit(0.5) * log_shrinkage,
+        drawn: Vec::new(),
+    };
     let mut at = 0;
-    let mut starts = Vec::new();
-    for part in parts.clone() {
-        starts.push(at);
+    let mut standard = of.standard.iter();
+    for part in block.columns.iter().filter(|c| c.integrated.is_some()) {
+        let standard = *standard.next().expect("each part has one");
+        let (value, log_t) = coefficient(scope, part, &sums.shift[at..], standard, name);
+        let node = part.integrated.as_ref().expect("they were picked").node;
+        out.conditional = out.conditional + noise(scope, node) - lit(log_t);
+        out.drawn.push((node, value));
         at += part.len;
     }
-    for ((part, start), standard) in parts.zip(starts).zip(&of.standard) {
-        let (value, log_t) = coefficient(scope, part, &sums.shift[start..], *standard, name);
-        let node = part.integrated.as_ref().expect("they were picked").node;
-        conditional = conditional + noise(scope, node) - lit(log_t);
-        drawn.push((node, value));
-    }
     if let (Some(dim), Some(residual)) = (dim, of.residual) {
-        let information = &sums.groups.information;
+        writer.write_groups(&mut out, (dim, residual), tau.zip(ratio), name);
+    }
+    out
+}
+
+impl<'g> Writer<'_, 'g> {
+    /// Adds how group effects are drawn that were integrated out, whose spread and τ²/σ² are given, or
+    /// the density of others. `residual` is over the dim of groups.
+    fn write_groups(
+        &self,
+        out: &mut Rewritten<'g>,
+        (dim, residual): (DimId, Value<'g>),
+        spread: Option<(Value<'g>, Value<'g>)>,
+        name: &str,
+    ) {
+        let (scope, precision) = (self.scope, self.precision);
+        let group = self.block.group.as_ref().expect("a dim means groups");
+        let information = &self.sums.groups.information;
         let by_group = scope.bound_data(&format!("{name}: information"), &[dim], information);
-        match effects {
+        match &group.integrated {
             Some(effects) => {
-                let tau = tau.expect("integrated effects have a spread");
-                let shrunk = lit(1.0) + by_group * ratio.expect("and so their ratio");
-                let noise_node = effects.node;
-                let epsilon = flat(scope, scope.expr(noise_node), dim);
+                let (tau, ratio) = spread.expect("integrated effects have a spread");
+                let shrunk = lit(1.0) + by_group * ratio;
+                let epsilon = flat(scope, scope.expr(effects.node), dim);
                 let mean = by_group * (tau * precision) * residual / shrunk;
                 let z = mean + epsilon / shrunk.sqrt();
                 let (value, log_t) = effect(scope, effects, z, dim, name);
-                conditional = conditional + noise(scope, noise_node) - lit(log_t);
-                drawn.push((noise_node, value));
+                out.conditional = out.conditional + noise(scope, effects.node) - lit(log_t);
+                out.drawn.push((effects.node, value));
             }
             None => {
-                let leaf = groups.expect("a dim means groups").leaf;
-                let distance = residual - flat(scope, scope.expr(leaf), dim);
+                let distance = residual - flat(scope, scope.expr(group.leaf), dim);
                 let sum = (by_group * distance * distance).sum_all();
-                density = density - lit(0.5) * precision * sum;
+                out.density = out.density - lit(0.5) * precision * sum;
             }
         }
-    }
-    Rewritten {
-        density,
-        conditional,
-        drawn,
     }
 }
 

@@ -102,9 +102,26 @@ pub(super) fn coefficients<'g>(w: &Writer<'_, 'g>, name: &str) -> Coefficients<'
         };
         coefficients = Some((t * zeta, dim));
     }
-    of.residual = w.groups.map(|groups| {
+    let given = (sampled, given_dim);
+    let unexplained = |groups| w.unexplained(groups, given, coefficients, name);
+    of.residual = w.groups.map(unexplained);
+    of
+}
+
+impl<'g> Writer<'_, 'g> {
+    /// ē_j: y less what the columns explain, those that are given over their dim and those that are
+    /// integrated out over theirs.
+    fn unexplained(
+        &self,
+        groups: DimId,
+        (sampled, given_dim): (Value<'g>, DimId),
+        coefficients: Option<(Value<'g>, DimId)>,
+        name: &str,
+    ) -> Value<'g> {
+        let (scope, width) = (self.scope, self.sums.width);
+        let (p, _) = self.block.widths();
         let means = |from: usize, to: usize| -> Vec<f64> {
-            let rows = w.sums.groups.means.chunks_exact(width);
+            let rows = self.sums.groups.means.chunks_exact(width);
             rows.flat_map(|row| row[from..to].iter().copied()).collect()
         };
         let data = |what: &str, dims: &[DimId], values: &[f64]| {
@@ -119,11 +136,8 @@ pub(super) fn coefficients<'g>(w: &Writer<'_, 'g>, name: &str) -> Coefficients<'
             }
             None => rest,
         }
-    });
-    of
-}
+    }
 
-impl<'g> Writer<'_, 'g> {
     /// f: minus the sampled columns less their shift, then 1.
     fn sampled_parts(&self, dim: DimId) -> Value<'g> {
         let (mut parts, mut fixed, mut at) = (Vec::new(), Vec::new(), 0);
