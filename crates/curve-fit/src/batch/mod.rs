@@ -68,6 +68,18 @@ impl Batch {
         }
     }
 
+    /// Takes a fit of problem `k` that was made alone.
+    fn take(&mut self, k: usize, found: &crate::fit::Estimate) {
+        let own = k * self.names.len()..(k + 1) * self.names.len();
+        self.theta[own.clone()].copy_from_slice(&found.popt);
+        self.se[own].copy_from_slice(&found.se());
+        self.cost[k] = found.cost;
+        self.chi2[k] = found.chi2;
+        self.status[k] = found.status;
+        self.covariance_status[k] = found.covariance_status;
+        self.evaluations[k] += found.evaluations as u32;
+    }
+
     /// Parameters of `plan` that were not fitted, with a value for each fit: fixed ones, and ties of what
     /// was fitted.
     ///
@@ -270,15 +282,7 @@ pub fn fit_many_on(
             continue;
         }
         match found {
-            Some(found) => {
-                batch.theta[k * p..(k + 1) * p].copy_from_slice(&found.popt);
-                batch.se[k * p..(k + 1) * p].copy_from_slice(&found.se());
-                batch.cost[k] = found.cost;
-                batch.chi2[k] = found.chi2;
-                batch.status[k] = found.status;
-                batch.covariance_status[k] = found.covariance_status;
-                batch.evaluations[k] += found.evaluations as u32;
-            }
+            Some(found) => batch.take(k, &found),
             None => {
                 batch.status[k] = Status::NonFinite;
                 batch.covariance_status[k] = CovarianceStatus::NotConverged;

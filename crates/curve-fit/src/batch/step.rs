@@ -124,7 +124,6 @@ const fn room(p: usize) -> usize {
 fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize, work: &mut [Eight]) {
     let q = p + 1;
     let here = &state.here[..q * (q + 1) / 2];
-    let (theta, trial) = (&state.theta[..p], &mut state.trial[..p]);
     let scale = &mut state.scale[..p];
     // L, with 1/w on its diagonal; a row of L·diag(w); δ. All in the first lanes.
     let (l, rest) = work.split_at_mut(p * q / 2);
@@ -186,7 +185,19 @@ fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize, work: &mut [Eight])
     let part = turned.div(turn);
     let known = L::and(zero.lt(last), last.le(L::splat(STRAIGHT)));
     let known = L::and(known, part.abs().lt(L::splat(MOST_TURNED)));
-    let (mut change, tiny) = (zero, L::splat(TINY));
+    let change = take::<L>(state, at, &delta[..p], (known, part));
+    let predicted = lambda.fma(damped, slope.neg()).mul(L::splat(0.5));
+    predicted.to_block(&mut state.predicted, at);
+    predicted.fma(zero, change).to_block(&mut state.change, at);
+}
+
+/// The trial points of solved steps, where `known` less the part of the last step that they go
+/// back; the largest relative change of a parameter.
+#[inline(always)]
+fn take<L: Lanes>(state: &mut State, at: usize, delta: &[Eight], (known, part): (L::Mask, L)) -> L {
+    let p = delta.len();
+    let (theta, trial) = (&state.theta[..p], &mut state.trial[..p]);
+    let (mut change, tiny) = (L::splat(0.0), L::splat(TINY));
     for (i, (theta, trial)) in theta.iter().zip(trial).enumerate() {
         let s = L::from_block(&delta[i], 0);
         let differs = s.sub(L::from_block(&state.solved[i], at));
@@ -198,7 +209,5 @@ fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize, work: &mut [Eight])
         theta.add(step).to_block(trial, at);
         change = step.abs().div(theta.abs().greater(tiny)).greater(change);
     }
-    let predicted = lambda.fma(damped, slope.neg()).mul(L::splat(0.5));
-    predicted.to_block(&mut state.predicted, at);
-    predicted.fma(zero, change).to_block(&mut state.change, at);
+    change
 }

@@ -25,8 +25,35 @@ pub(super) struct Advice<'a> {
 
 impl Advice<'_> {
     pub(super) fn give(&self, e: &mut Estimate) {
-        let say = |e: &mut Estimate, text: String| e.findings.push(text);
-        match e.status {
+        self.of_the_end(e);
+        self.of_bounds(e);
+        self.of_rank(e);
+        if e.dof < LOW_DOF {
+            e.flags.push("low_degrees_of_freedom");
+            let (n, p) = (e.n, e.popt.len());
+            e.findings.push(format!(
+                "{n} rows and {p} parameters: intervals rest on {} degrees of freedom",
+                e.dof
+            ));
+        }
+        if let Some(m) = &e.minima
+            && m.costs.len() > 1
+            // A search of the whole field is the remedy for them.
+            && !self.options.global
+        {
+            e.findings.push(format!(
+                "{} distinct minima; {} of {} starts reached the best",
+                m.costs.len(),
+                m.n_best,
+                m.n_starts
+            ));
+            e.flags.push("multiple_minima");
+        }
+    }
+
+    /// Why a fit ended where it should not have.
+    fn of_the_end(&self, e: &mut Estimate) {
+        let text = match e.status {
             Status::EvaluationLimit | Status::TimeLimit => {
                 let what = if e.status == Status::TimeLimit {
                     "the time limit was reached".to_string()
@@ -34,91 +61,65 @@ impl Advice<'_> {
                     format!("{} evaluations", e.evaluations)
                 };
                 let fall = 100.0 * self.last_fall;
-                say(
-                    e,
-                    format!("not converged: {what}; cost still falling {fall:.2} % per step"),
-                );
+                format!("not converged: {what}; cost still falling {fall:.2} % per step")
             }
             _ if !self.doubts.beyond.is_empty() => {
-                let text = self.doubts.beyond_words(self.plan, &e.popt);
-                say(e, text.expect("there is a parameter beyond"));
                 e.flags.push("out_of_range");
+                let text = self.doubts.beyond_words(self.plan, &e.popt);
+                text.expect("there is a parameter beyond")
             }
             Status::DampingLimit | Status::NoProgress => {
                 let along = match self.descent {
                     Some(k) => format!(", though its slope along {} is not 0", self.plan.name(k)),
                     None => String::new(),
                 };
-                let text = format!(
+                format!(
                     "not converged: no step reduced the cost any further{along}; try other starting values \
                      (⟨p0⟩, ⟨multistart⟩)"
-                );
-                say(e, text);
+                )
             }
             Status::Kink => {
-                let text = "the curve has a kink where the sum of squares is least; standard errors are those of \
-                            one side of it, and may be too small";
-                say(e, text.into());
                 e.flags.push("kink");
+                "the curve has a kink where the sum of squares is least; standard errors are those of \
+                 one side of it, and may be too small"
+                    .into()
             }
-            Status::NonFinite => say(e, "not converged: the model has no finite value".into()),
-            Status::Interrupted => say(e, "not converged: interrupted".into()),
-            _ => {}
-        }
+            Status::NonFinite => "not converged: the model has no finite value".into(),
+            Status::Interrupted => "not converged: interrupted".into(),
+            _ => return,
+        };
+        e.findings.push(text);
+    }
+
+    /// Parameters at their bounds.
+    fn of_bounds(&self, e: &mut Estimate) {
         for k in (0..self.at_bound.len()).filter(|&k| self.at_bound[k]) {
-            let lower = e.popt[k] <= self.plan.bounds.lower[k];
-            let (side, at) = if lower {
-                ("lower", self.plan.bounds.lower[k])
-            } else {
-                ("upper", self.plan.bounds.upper[k])
+            let (lower, upper) = (self.plan.bounds.lower[k], self.plan.bounds.upper[k]);
+            let (side, at) = match e.popt[k] <= lower {
+                true => ("lower", lower),
+                false => ("upper", upper),
             };
             let name = self.plan.name(k);
-            say(
-                e,
-                format!("{name} is at its {side} bound {at}; no standard error for it"),
-            );
+            e.findings.push(format!(
+                "{name} is at its {side} bound {at}; no standard error for it"
+            ));
         }
         if self.at_bound.iter().any(|&b| b) {
             e.flags.push("at_bound");
         }
+    }
+
+    /// Parameters that rows do not determine, or do not tell apart.
+    fn of_rank(&self, e: &mut Estimate) {
         let lost = self.doubts.lost_words(self.plan);
-        let apart = || {
-            self.ranked
-                .undetermined
-                .as_ref()
-                .map(|v| self.rank_words(v))
-        };
+        let undetermined = self.ranked.undetermined.as_ref();
+        let apart = || undetermined.map(|v| self.rank_words(v));
         // Nobody looks for parameters to tell apart where the numbers themselves are in doubt.
         if self.doubts.beyond.is_empty()
             && let Some(text) = lost.or_else(apart)
         {
             e.flags.push("rank_deficient");
-            say(e, text);
-        }
-        if e.dof < LOW_DOF {
-            e.flags.push("low_degrees_of_freedom");
-            let (n, p) = (e.n, e.popt.len());
-            say(
-                e,
-                format!(
-                    "{n} rows and {p} parameters: intervals rest on {} degrees of freedom",
-                    e.dof
-                ),
-            );
-        }
-        if let Some(m) = &e.minima
-            && m.costs.len() > 1
-            // A search of the whole field is the remedy for them.
-            && !self.options.global
-        {
-            let text = format!(
-                "{} distinct minima; {} of {} starts reached the best",
-                m.costs.len(),
-                m.n_best,
-                m.n_starts
-            );
-            e.flags.push("multiple_minima");
-            say(e, text);
+            e.findings.push(text);
         }
     }
 

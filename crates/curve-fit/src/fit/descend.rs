@@ -43,19 +43,7 @@ pub(super) fn descend(
         first.max_evaluations = first.max_evaluations.min(PATIENCE);
     }
     let mut best = match options.method {
-        Method::Varpro => {
-            let Some(projection) = projection() else {
-                let message = "⟨method varpro⟩ needs linear loss, parameters that enter linearly, \
-                               and no bounds; use ⟨method lm⟩";
-                return Err(Error::new(ErrorKind::Usage, message));
-            };
-            let found = project(projection, problem, &from, limits, observer)?;
-            found.ok_or_else(|| {
-                let message = "variable projection could not start: some column of the linear \
-                               parameters is not finite or depends on the others; use ⟨method lm⟩";
-                Error::new(ErrorKind::Numerics, message)
-            })?
-        }
+        Method::Varpro => only_project(projection(), problem, &from, limits, observer)?,
         method => {
             let found = method.steps()(problem, &from, bounds, &first, observer)?;
             let name = if method == Method::Trf { "trf" } else { "lm" };
@@ -89,6 +77,27 @@ pub(super) fn descend(
     }
     polish(plan, problem, &mut best.0)?;
     Ok(best)
+}
+
+/// A descent by projection, where no other way is wanted.
+fn only_project(
+    projection: Option<&Projection>,
+    problem: &mut Problem<'_>,
+    from: &[f64],
+    limits: &Limits,
+    observer: &mut Observer<'_>,
+) -> Result<(Minimum, String)> {
+    let Some(projection) = projection else {
+        let message = "⟨method varpro⟩ needs linear loss, parameters that enter linearly, \
+                       and no bounds; use ⟨method lm⟩";
+        return Err(Error::new(ErrorKind::Usage, message));
+    };
+    let found = project(projection, problem, from, limits, observer)?;
+    found.ok_or_else(|| {
+        let message = "variable projection could not start: some column of the linear \
+                       parameters is not finite or depends on the others; use ⟨method lm⟩";
+        Error::new(ErrorKind::Numerics, message)
+    })
 }
 
 /// A descent by projection; none where it cannot start.

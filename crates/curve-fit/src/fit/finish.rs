@@ -7,7 +7,7 @@ use super::samples::{Part, Samples, Step};
 use crate::formula::{Loss, Newton};
 use crate::method::dense::{Triangle, inverse};
 use crate::method::statistics::rank_of_normal;
-use crate::method::{Minimum, Moments, Next, Objective, Observer, Progress, Status};
+use crate::method::{Minimum, Moments, Objective, Observer, Progress, Status};
 use crate::pass::Stretches;
 use fitzroy::Result;
 use fitzroy_device::cpu::TILE_ROWS;
@@ -34,6 +34,19 @@ pub(super) fn parted(plan: &Plan, n_rows: usize) -> Option<&Newton> {
     many.then(newton)?
 }
 
+/// On to the end by damped steps; none where there is no finite value.
+fn damped(
+    problem: &mut Problem<'_>,
+    plan: &Plan,
+    options: &Options,
+    theta: &[f64],
+    observer: &mut Observer<'_>,
+) -> Result<Option<(Minimum, &'static str)>> {
+    let steps = options.method.steps();
+    let found = steps(problem, theta, &plan.bounds, &options.limits, observer)?;
+    Ok(found.moments.is_finite().then_some((found, "exact")))
+}
+
 /// Gauss–Newton steps on all rows from the minimum of a subsample; `None` where they do not lead
 /// down. `few` is the subsample.
 pub(super) fn finish_on_all(
@@ -46,16 +59,13 @@ pub(super) fn finish_on_all(
 ) -> Result<Option<(Minimum, &'static str)>> {
     if plan.bounds.any() || plan.programs.loss().is_robust() {
         // Steps that meet a bound, or converge linearly, are for the damped method.
-        let steps = options.method.steps();
-        let found = steps(problem, theta, &plan.bounds, &options.limits, observer)?;
-        return Ok(found.moments.is_finite().then_some((found, "exact")));
+        return damped(problem, plan, options, theta, observer);
     }
     let table = problem.reader.table;
     let newton = parted(plan, table.n_rows());
     let stretches = newton.map(|_| Stretches::new(table, SHARE, options.seed));
-    let (threads, scale) = (options.threads, problem.scale);
     let part = stretches.as_ref().map(|rows| Part {
-        problem: Problem::new(&plan.programs, rows, threads, scale),
+        problem: Problem::new(&plan.programs, rows, options.threads, problem.scale),
         rows,
         told: false,
     });
@@ -76,15 +86,8 @@ pub(super) fn finish_on_all(
         }
         before = here.cost;
         let exact = (here.cost == 0.0).then_some(Status::ExactFit);
-        let minimum = |theta: Vec<f64>, moments: Moments, status: Status| Minimum {
-            theta,
-            moments,
-            status,
-            evaluations: read,
-            last_fall: 0.0,
-        };
         if let Some(status) = stop.or(exact) {
-            return Ok(Some((minimum(theta, here, status), "exact")));
+            return Ok(Some((Minimum::reached(theta, here, status, read), "exact")));
         }
         let Some(mut step) = Step::new(&here, &rest, table.n_rows(), &theta) else {
             return Ok(None);
@@ -98,17 +101,17 @@ pub(super) fn finish_on_all(
             _ => None,
         };
         if let Some(end) = settled {
-            return Ok(Some((minimum(end, here, Status::SmallStep), "fast")));
+            let found = Minimum::reached(end, here, Status::SmallStep, read);
+            return Ok(Some((found, "fast")));
         }
         if blind {
             step.take(&mut theta, &mut here);
             if fast {
-                return Ok(Some((minimum(theta, here, Status::SmallStep), "fast")));
+                let found = Minimum::reached(theta, here, Status::SmallStep, read);
+                return Ok(Some((found, "fast")));
             }
             // Exact: on to the end by the damped method, whose first steps are these.
-            let steps = options.method.steps();
-            let found = steps(problem, &theta, &plan.bounds, &options.limits, observer)?;
-            return Ok(found.moments.is_finite().then_some((found, "exact")));
+            return damped(problem, plan, options, &theta, observer);
         }
         samples.bend(&theta, &mut step)?;
         step.take(&mut theta, &mut here);
@@ -124,11 +127,7 @@ fn told(observer: &mut Observer<'_>, read: usize, theta: &[f64], cost: f64) -> O
         theta,
         lambda: 0.0,
     };
-    match observer(&report) {
-        Next::Continue => None,
-        Next::OutOfTime => Some(Status::TimeLimit),
-        Next::Interrupt => Some(Status::Interrupted),
-    }
+    report.tell(observer)
 }
 
 /// Whether normal equations lose nothing: by a bound of the condition, √(p tr Â⁻¹), where that will do.

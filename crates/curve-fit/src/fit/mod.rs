@@ -11,6 +11,7 @@ mod curved;
 mod data;
 mod descend;
 mod doubt;
+mod errors;
 mod estimate;
 mod evolution;
 mod finish;

@@ -157,62 +157,86 @@ pub fn profile(
     } else {
         estimate.reduced_chi2()
     };
-    let mut rest: Vec<(String, f64)> = estimate
-        .free
-        .iter()
-        .cloned()
-        .zip(estimate.popt.iter().copied())
-        .collect();
-    rest.retain(|(n, _)| n != name);
-    let fixed = |value: f64| -> Options {
-        let mut options = options.clone();
-        options.fixed.push((name.to_string(), value));
-        options.bounds.retain(|(n, _, _)| n != name);
-        (options.multistart, options.global) = (1, false);
-        // Differences of costs count here.
-        options.finish = Finish::Exact;
-        options
-    };
     let mut problem = Problem::new(&plan.programs, table, options.threads, estimate.f_scale);
     let mut moments = Moments::new(estimate.popt.len());
     problem.moments(&estimate.popt, &mut moments)?;
     let least = moments.cost;
     let goal = least + 0.5 * s2 * t * t;
-    // The plan with this parameter fixed is compiled for each value: a graph of a few nodes.
-    let mut cost_at = |value: f64| -> Result<f64> {
-        let mut options = fixed(value);
-        options.p0.clone_from(&rest);
+    let mut profile = Profile::new(plan, table, options, estimate, name);
+    let mut ends = [f64::NAN; 2];
+    for (end, sign) in ends.iter_mut().zip([-1.0, 1.0]) {
+        let limit = if sign < 0.0 { own.lower } else { own.upper };
+        let step = own.se * t * sign;
+        *end = crossing(own.value, step, limit, least, goal, &mut |x| {
+            profile.cost_at(x)
+        })?;
+    }
+    Ok(Some((ends[0], ends[1])))
+}
+
+/// Fits of all other parameters, with one held.
+struct Profile<'a> {
+    plan: &'a Plan,
+    table: &'a dyn Table,
+    name: &'a str,
+    options: Options,
+    /// The scale of a robust loss, which is held.
+    scale: f64,
+    /// What the last one of them found.
+    rest: Vec<(String, f64)>,
+}
+
+impl<'a> Profile<'a> {
+    fn new(
+        plan: &'a Plan,
+        table: &'a dyn Table,
+        options: &Options,
+        estimate: &Estimate,
+        name: &'a str,
+    ) -> Self {
+        let mut options = options.clone();
+        options.bounds.retain(|(n, _, _)| n != name);
+        (options.multistart, options.global) = (1, false);
+        // Differences of costs count here.
+        options.finish = Finish::Exact;
         options.restarts = super::Restarts::Never;
         options.f_scale = super::Scale::Fixed(estimate.f_scale);
+        let mut rest = values(estimate);
+        rest.retain(|(n, _)| n != name);
+        Profile {
+            plan,
+            table,
+            name,
+            options,
+            scale: estimate.f_scale,
+            rest,
+        }
+    }
+
+    /// The least cost where the parameter is `value`. The plan with it fixed is compiled for each value:
+    /// a graph of a few nodes.
+    fn cost_at(&mut self, value: f64) -> Result<f64> {
+        let Profile { plan, table, .. } = *self;
+        let mut options = self.options.clone();
+        options.fixed.push((self.name.to_string(), value));
+        options.p0.clone_from(&self.rest);
         let plan = Plan::new(&plan.formula, plan.roles.clone(), plan.weighted, &options)?;
         if plan.free.is_empty() {
-            let mut problem = Problem::new(&plan.programs, table, 1, estimate.f_scale);
+            let mut problem = Problem::new(&plan.programs, table, 1, self.scale);
             let mut moments = Moments::new(0);
             problem.moments(&[], &mut moments)?;
             return Ok(moments.cost);
         }
         let found = fit_table(&plan, table, &options, &mut |_| Next::Continue)?;
-        rest = found
-            .free
-            .iter()
-            .cloned()
-            .zip(found.popt.iter().copied())
-            .collect();
+        self.rest = values(&found);
         Ok(found.cost)
-    };
-    let mut ends = [f64::NAN; 2];
-    for (end, sign) in ends.iter_mut().zip([-1.0, 1.0]) {
-        let limit = if sign < 0.0 { own.lower } else { own.upper };
-        *end = crossing(
-            own.value,
-            own.se * t * sign,
-            limit,
-            least,
-            goal,
-            &mut cost_at,
-        )?;
     }
-    Ok(Some((ends[0], ends[1])))
+}
+
+/// The values of the free parameters.
+fn values(estimate: &Estimate) -> Vec<(String, f64)> {
+    let names = estimate.free.iter().cloned();
+    names.zip(estimate.popt.iter().copied()).collect()
 }
 
 /// Where the profile reaches `goal`, from the minimum in steps of `step`: bracketed, then by

@@ -50,7 +50,6 @@ pub(crate) fn solve(
         Scale::Auto if plan.programs.loss().is_robust() => auto_scale(plan, table, options)?,
         Scale::Auto => 1.0,
     };
-    let mut findings = Vec::new();
     let large = match options.progressive {
         Progressive::Auto => n > MANY_ROWS,
         Progressive::On => n >= 4 * 1024,
@@ -58,108 +57,119 @@ pub(crate) fn solve(
     };
     let before = problem.reads;
     // Starting values are looked for on the subsample where there is one.
-    let sub = if large {
-        Some(problem.subsample(options.seed)?)
-    } else {
-        None
+    let sub = large.then(|| problem.subsample(options.seed)).transpose()?;
+    let few: &dyn Table = match &sub {
+        Some(sub) => sub,
+        None => table,
     };
-    let (mut start, first, costs) = {
-        let few: &dyn Table = match &sub {
-            Some(sub) => sub,
-            None => table,
-        };
-        let mut small = Problem::new(&plan.programs, few, 1, problem.scale);
-        let (starts, start) = all_starts(plan, options, &mut small)?;
-        findings.extend(start.findings.iter().cloned());
-        if options.method == Method::Varpro {
-            check_start(plan, &mut small, &start)?;
-        }
-        let limits = if large {
-            Limits {
-                // A hundredth of the standard errors there, by which all rows differ anyway.
-                ftol: options.limits.ftol.max(1e-9),
-                xtol: options.limits.xtol.max(1e-4),
-                ..options.limits
-            }
-        } else {
-            options.limits
-        };
-        let (starts, spent, led) = match &sub {
-            Some(sub) => coarse(plan, options, sub, problem.scale, starts)?,
-            None => (starts, 0, false),
-        };
-        // A step on more rows follows, so the minimum itself need not be found.
-        let steps = matches!(options.method, Method::Auto | Method::Lm);
-        let near = match &starts[..] {
-            [from] if led && steps && parted(plan, n).is_some() => near(&mut small, from, COARSE)?,
-            _ => None,
-        };
-        let (mut found, costs) = match near {
-            Some(near) => {
-                let cost = near.moments.cost;
-                ((near, "lm".to_string()), vec![cost])
-            }
-            None => best_of(plan, options, &mut small, &starts, &limits, observer)?,
-        };
-        found.0.evaluations += spent;
-        if found.0.status == Status::NonFinite {
-            check_start(plan, &mut small, &start)?;
-        }
-        if !large {
-            settle(&plan.bounds, options, &mut small, &mut found, observer)?;
-            sign::settle(plan, options, &mut small, &mut found.0)?;
-            problem.reads = small.reads;
-        }
-        (start, found, costs)
+    let mut small = Problem::new(&plan.programs, few, 1, problem.scale);
+    let (starts, start) = all_starts(plan, options, &mut small)?;
+    if options.method == Method::Varpro {
+        check_start(plan, &mut small, &start)?;
+    }
+    let (mut found, costs) = match &sub {
+        Some(sub) => first_of_many(plan, options, (&mut small, sub), n, starts, observer)?,
+        None => best_of(
+            plan,
+            options,
+            &mut small,
+            &starts,
+            &options.limits,
+            observer,
+        )?,
     };
-    let (mut minimum, mut method) = first;
-    let mut finish = "exact";
-    if large && minimum.status != Status::Interrupted {
-        let evaluations = minimum.evaluations;
-        let few: &dyn Table = sub.as_ref().expect("many rows have a subsample");
-        let mut small = Problem::new(&plan.programs, few, 1, problem.scale);
-        let from = &minimum.theta;
-        match finish_on_all(&mut problem, &mut small, plan, options, from, observer)? {
-            Some((found, how)) => {
-                minimum = found;
-                finish = how;
-                method = format!("{method}+gauss-newton");
-            }
-            None => {
-                let led = "the subsample led elsewhere; refitted on all rows";
-                findings.push(led.to_string());
-                let from = start.theta.clone();
-                check_start(plan, &mut problem, &start)?;
-                (minimum, method) = descend(
-                    plan,
-                    options,
-                    &mut problem,
-                    &from,
-                    &options.limits,
-                    observer,
-                )?;
-                start.theta = from;
-            }
+    if found.0.status == Status::NonFinite {
+        check_start(plan, &mut small, &start)?;
+    }
+    let (mut finish, mut findings) = ("exact", start.findings.clone());
+    if !large {
+        settle(&plan.bounds, options, &mut small, &mut found, observer)?;
+        sign::settle(plan, options, &mut small, &mut found.0)?;
+        problem.reads = small.reads;
+    } else if found.0.status != Status::Interrupted {
+        let mut few = Problem::new(&plan.programs, few, 1, problem.scale);
+        let both = (&mut problem, &mut few);
+        match go_on_with_all(plan, options, both, &start, &mut found, observer)? {
+            Some(way) => finish = way,
+            None => findings.push("the subsample led elsewhere; refitted on all rows".into()),
         }
-        // Steps of a fast finish end where the next one would be short, and meet no bound.
-        if finish == "exact" {
-            let mut found = (minimum, method);
-            settle(&plan.bounds, options, &mut problem, &mut found, observer)?;
-            (minimum, method) = found;
-        }
-        minimum.evaluations += evaluations;
     }
     Ok(Solution {
-        minimum,
+        minimum: found.0,
         start,
-        method,
+        method: found.1,
         scale: problem.scale,
-        subsample_rows: sub.map_or(0, |s| s.n_rows()),
+        subsample_rows: sub.as_ref().map_or(0, |s| s.n_rows()),
         finish,
         full_reads: problem.reads - before,
         costs,
         findings,
     })
+}
+
+/// Goes on from what was found on the subsample with all rows, and says how; none where that led nowhere,
+/// and all rows were fitted from the start.
+fn go_on_with_all(
+    plan: &Plan,
+    options: &Options,
+    (problem, few): (&mut Problem<'_>, &mut Problem<'_>),
+    start: &Start,
+    found: &mut (Minimum, String),
+    observer: &mut Observer<'_>,
+) -> Result<Option<&'static str>> {
+    let evaluations = found.0.evaluations;
+    let way = match finish_on_all(problem, few, plan, options, &found.0.theta, observer)? {
+        Some((minimum, way)) => {
+            *found = (minimum, format!("{}+gauss-newton", found.1));
+            Some(way)
+        }
+        None => {
+            check_start(plan, problem, start)?;
+            let (from, limits) = (&start.theta, &options.limits);
+            *found = descend(plan, options, problem, from, limits, observer)?;
+            None
+        }
+    };
+    // Steps of a fast finish end where the next one would be short, and meet no bound.
+    if way.is_none_or(|way| way == "exact") {
+        settle(&plan.bounds, options, problem, found, observer)?;
+    }
+    found.0.evaluations += evaluations;
+    Ok(way)
+}
+
+/// The minimum of the subsample of a table of `n` rows, or a point near it, and the costs that descents
+/// reached. `small` is a problem on the subsample.
+fn first_of_many(
+    plan: &Plan,
+    options: &Options,
+    (small, sub): (&mut Problem<'_>, &Columns<'_>),
+    n: usize,
+    starts: Vec<Vec<f64>>,
+    observer: &mut Observer<'_>,
+) -> Result<((Minimum, String), Vec<f64>)> {
+    let limits = Limits {
+        // A hundredth of the standard errors there, by which all rows differ anyway.
+        ftol: options.limits.ftol.max(1e-9),
+        xtol: options.limits.xtol.max(1e-4),
+        ..options.limits
+    };
+    let (starts, spent, led) = coarse(plan, options, sub, small.scale, starts)?;
+    // A step on more rows follows, so the minimum itself need not be found.
+    let steps = matches!(options.method, Method::Auto | Method::Lm);
+    let near = match &starts[..] {
+        [from] if led && steps && parted(plan, n).is_some() => near(small, from, COARSE)?,
+        _ => None,
+    };
+    let (mut found, costs) = match near {
+        Some(near) => {
+            let cost = near.moments.cost;
+            ((near, "lm".to_string()), vec![cost])
+        }
+        None => best_of(plan, options, small, &starts, &limits, observer)?,
+    };
+    found.0.evaluations += spent;
+    Ok((found, costs))
 }
 
 /// Where descents on a part of the subsample lead from `starts`, their evaluations, and whether all of
@@ -270,18 +280,9 @@ fn best_of(
     Ok((best, costs))
 }
 
-/// Refuses a start at which the curve is not finite, naming the row and why.
-fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<()> {
-    let p = start.theta.len();
-    let mut moments = Moments::new(p);
-    problem.moments(&start.theta, &mut moments)?;
-    if moments.is_finite() {
-        return Ok(());
-    }
-    let params = problem.params(&start.theta);
+/// Refuses data that are not finite, naming row and column.
+fn refuse_gaps(plan: &Plan, table: &dyn Table) -> Result<()> {
     let columns: Vec<String> = plan.programs.columns().map(str::to_string).collect();
-    let table = problem.reader.table;
-    // Data first: a NaN there is no fault of the start.
     crate::pass::visit_all(table, &mut |first, values| {
         for (name, values) in columns.iter().zip(values) {
             if let Some(row) = values.iter().position(|x| !x.is_finite()) {
@@ -294,7 +295,21 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
             }
         }
         Ok(())
-    })?;
+    })
+}
+
+/// Refuses a start at which the curve is not finite, naming the row and why.
+fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<()> {
+    let p = start.theta.len();
+    let mut moments = Moments::new(p);
+    problem.moments(&start.theta, &mut moments)?;
+    if moments.is_finite() {
+        return Ok(());
+    }
+    let params = problem.params(&start.theta);
+    let table = problem.reader.table;
+    // Data first: a NaN there is no fault of the start.
+    refuse_gaps(plan, table)?;
     let mut found = None;
     let curve = plan.programs.curve();
     problem.reader.rows(&curve, &params, &mut |first, out| {

@@ -73,8 +73,8 @@ pub(crate) fn sample(table: &dyn Table, n_predictors: usize) -> Result<Sample> {
     Ok(Sample::new(x, all.next().unwrap_or_default()))
 }
 
-/// Starting values for `problem`, inside the bounds.
-pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -> Result<Start> {
+/// Starting values that were given, and where each of all comes from so far.
+fn given(plan: &Plan, options: &Options) -> (Vec<f64>, Vec<StartRule>) {
     let p = plan.free.len();
     let mut theta = vec![f64::NAN; p];
     let mut rules = vec![StartRule::Automatic; p];
@@ -83,6 +83,13 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
             (theta[k], rules[k]) = (*value, StartRule::Given);
         }
     }
+    (theta, rules)
+}
+
+/// Starting values for `problem`, inside the bounds.
+pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -> Result<Start> {
+    let p = plan.free.len();
+    let (mut theta, mut rules) = given(plan, options);
     if rules.iter().all(|&r| r == StartRule::Given) {
         return Ok(Start {
             theta,

@@ -57,6 +57,111 @@ pub struct Programs {
     pub(crate) slots: Slots,
 }
 
+/// A formula in a graph.
+struct Recorded<'a, 'g> {
+    scope: &'g Scope,
+    formula: &'a Formula,
+    recorder: Recorder<'a, 'g>,
+    rows: DimId,
+    curve: NodeId,
+    response: NodeId,
+    /// What residuals are multiplied by: 1/σ, and the weight of an undone function.
+    factors: [Option<NodeId>; 2],
+    /// The free parameters, the direction and the scale.
+    params: Vec<NodeId>,
+}
+
+impl<'a, 'g> Recorded<'a, 'g> {
+    fn new(
+        scope: &'g Scope,
+        formula: &'a Formula,
+        (roles, settings): (&'a Roles, &'a [Setting]),
+        weighted: bool,
+    ) -> Result<Self> {
+        let is_free = |s: &&Setting| matches!(s, Setting::Free);
+        let p = settings.iter().filter(is_free).count();
+        let rows = scope.dim("rows", 1);
+        for name in &roles.predictors {
+            scope.data(name, &[rows]);
+        }
+        let y = scope.data(RESPONSE, &[rows]);
+        let free: Vec<Value<'_>> = (0..2 * p + 1).map(|k| scope.param(k, &[])).collect();
+        let recorder = Recorder {
+            scope,
+            rows,
+            roles,
+            settings,
+            free: free[..p].to_vec(),
+        };
+        let curve = recorder.formula(formula)?.broadcast(scope, &[rows]);
+        let curve = scope.node(curve);
+        let weight = weighted.then(|| scope.node(scope.data(WEIGHT, &[rows])));
+        Ok(Recorded {
+            scope,
+            formula,
+            recorder,
+            rows,
+            curve,
+            response: scope.node(y),
+            factors: [weight, None],
+            params: free.iter().map(|&v| scope.node(v)).collect(),
+        })
+    }
+
+    /// Makes a curve that is a function of a sum that sum; false where it is none.
+    fn undo(&mut self) -> bool {
+        let Some(link) = self.scope.with(|g| undo(g, self.curve, self.response)) else {
+            return false;
+        };
+        (self.curve, self.response) = (link.sum, link.response);
+        self.factors[1] = Some(link.weight);
+        true
+    }
+
+    /// The residual of a curve, weighted.
+    fn weigh(&self, curve: NodeId) -> NodeId {
+        self.scope.with(|g| {
+            let r = g.binary(Binary::Sub, curve, self.response);
+            let times = |r, &w| g.binary(Binary::Mul, r, w).expect("both over rows");
+            let r = r.expect("both over rows");
+            self.factors.iter().flatten().fold(r, times)
+        })
+    }
+
+    /// The residual with linear parameters at 0.
+    fn without(&mut self, linear: &[bool], undone: bool) -> Result<NodeId> {
+        let scope = self.scope;
+        let linear = (0..linear.len()).filter(|&k| linear[k]);
+        if undone {
+            let zero = scope.node(Value::lit(0.0));
+            let none: HashMap<NodeId, NodeId> = linear.map(|k| (self.params[k], zero)).collect();
+            let curve = scope.with(|g| g.substitute(&[self.curve], &none)[0]);
+            return Ok(self.weigh(curve));
+        }
+        for k in linear {
+            self.recorder.free[k] = Value::lit(0.0);
+        }
+        let curve = self.recorder.formula(self.formula)?;
+        let curve = curve.broadcast(scope, &[self.rows]);
+        Ok(self.weigh(scope.node(curve)))
+    }
+}
+
+/// Which free parameters enter linearly, together, and which not at all.
+fn enters(g: &Graph, residual: NodeId, jacobian: &[NodeId]) -> (Vec<bool>, Vec<bool>) {
+    let p = jacobian.len();
+    let steps = steps(g, residual);
+    let mut linear = vec![false; p];
+    for k in 0..p {
+        let (own, alone) = (jacobian[k], !depends(g, jacobian[k], k));
+        let apart = |l: usize| !linear[l] || !depends(g, own, l) && !depends(g, jacobian[l], k);
+        let smooth = || !steps.iter().any(|&node| depends(g, node, k));
+        linear[k] = depends(g, residual, k) && alone && smooth() && (0..k).all(apart);
+    }
+    let unused = (0..p).map(|k| !depends(g, residual, k)).collect();
+    (linear, unused)
+}
+
 impl Programs {
     /// Compiles `formula`; `weighted` adds a column 1/σ.
     ///
@@ -103,86 +208,37 @@ impl Programs {
         (loss, engine): (Loss, Engine),
         undoing: bool,
     ) -> Result<Option<Programs>> {
-        let p = settings
-            .iter()
-            .filter(|s| matches!(s, Setting::Free))
-            .count();
         let scope = Scope::new();
-        let rows = scope.dim("rows", 1);
-        for name in &roles.predictors {
-            scope.data(name, &[rows]);
+        let mut recorded = Recorded::new(&scope, formula, (roles, settings), weighted)?;
+        if undoing && !recorded.undo() {
+            return Ok(None);
         }
-        let y = scope.data(RESPONSE, &[rows]);
-        let free: Vec<Value<'_>> = (0..2 * p + 1).map(|k| scope.param(k, &[])).collect();
-        let mut recorder = Recorder {
-            scope: &scope,
+        let residual = recorded.weigh(recorded.curve);
+        let p = recorded.recorder.free.len();
+        let slope = |k: usize| scope.with(|g| slope(g, residual, recorded.params[k]));
+        let jacobian: Vec<NodeId> = (0..p).map(slope).collect();
+        let (linear, unused) = scope.with(|g| enters(g, residual, &jacobian));
+        let base = match loss == Loss::Linear && linear.contains(&true) {
+            true => Some(recorded.without(&linear, undoing)?),
+            false => None,
+        };
+        let Recorded {
+            curve,
+            response,
+            params,
+            factors: [weight, _],
             rows,
-            roles,
-            settings,
-            free: free[..p].to_vec(),
+            ..
+        } = recorded;
+        let parts = Parts {
+            scope: &scope,
+            residual,
+            curve,
+            y: response,
+            c: scope.expr(params[2 * p]),
+            one: Value::lit(1.0),
         };
-        let curve = recorder.formula(formula)?.broadcast(&scope, &[rows]);
-        let whole = scope.node(curve);
-        let weight = weighted.then(|| scope.node(scope.data(WEIGHT, &[rows])));
-        let observed = scope.node(y);
-        let params: Vec<NodeId> = free.iter().map(|&v| scope.node(v)).collect();
-        let (mut curve, mut y, mut factors) = (whole, observed, [weight, None]);
-        if undoing {
-            let Some(link) = scope.with(|g| undo(g, whole, observed)) else {
-                return Ok(None);
-            };
-            (curve, y, factors[1]) = (link.sum, link.response, Some(link.weight));
-        }
-        let weigh = |f: NodeId| {
-            scope.with(|g| {
-                let r = g.binary(Binary::Sub, f, y).expect("both over rows");
-                let times = |r, &w| g.binary(Binary::Mul, r, w).expect("both over rows");
-                factors.iter().flatten().fold(r, times)
-            })
-        };
-        let residual = weigh(curve);
-        let jacobian: Vec<NodeId> = (0..p)
-            .map(|k| scope.with(|g| slope(g, residual, params[k])))
-            .collect();
-        let depends = |node: NodeId, k: usize| scope.with(|g| depends(g, node, k));
-        let steps = scope.with(|g| steps(g, residual));
-        let mut linear = vec![false; p];
-        for k in 0..p {
-            let apart =
-                |l: usize| !linear[l] || !depends(jacobian[k], l) && !depends(jacobian[l], k);
-            let smooth = || !steps.iter().any(|&node| depends(node, k));
-            linear[k] =
-                depends(residual, k) && !depends(jacobian[k], k) && smooth() && (0..k).all(apart);
-        }
-        let unused: Vec<bool> = (0..p).map(|k| !depends(residual, k)).collect();
-        let candidates = p > 0 && linear.iter().any(|&l| l) && loss == Loss::Linear;
-        let base = if candidates && undoing {
-            let zero = scope.node(Value::lit(0.0));
-            let none = (0..p).filter(|&k| linear[k]).map(|k| (params[k], zero));
-            let none: HashMap<NodeId, NodeId> = none.collect();
-            let base = scope.with(|g| g.substitute(&[curve], &none)[0]);
-            Some(weigh(base))
-        } else if candidates {
-            for k in (0..p).filter(|&k| linear[k]) {
-                recorder.free[k] = Value::lit(0.0);
-            }
-            let base = recorder.formula(formula)?.broadcast(&scope, &[rows]);
-            Some(weigh(scope.node(base)))
-        } else {
-            None
-        };
-        let (weighed, cost) = {
-            let c = free[2 * p];
-            let parts = Parts {
-                scope: &scope,
-                residual,
-                curve,
-                y,
-                c,
-                one: Value::lit(1.0),
-            };
-            parts.weighed(loss, &jacobian)
-        };
+        let (weighed, cost) = parts.weighed(loss, &jacobian);
         let graph = scope.finish();
         let cost: Vec<NodeId> = cost.into_iter().collect();
         Ok(Some(Programs {
@@ -202,7 +258,7 @@ impl Programs {
             jacobian,
             residual,
             curve,
-            response: y,
+            response,
             weight,
             loss,
             engine,
@@ -370,52 +426,7 @@ impl Programs {
         let one = wide(g, 1.0);
         let (weight, slope) = match self.loss {
             Loss::Linear | Loss::Poisson => (c, one),
-            Loss::SoftL1 => {
-                // w = (1+z)^−½, ψ′ = w³
-                let sum = two(g, Binary::Add, z, one);
-                let root = g.unary(Unary::Sqrt, sum);
-                let w = g.unary(Unary::Recip, root);
-                let square = two(g, Binary::Mul, w, w);
-                (w, two(g, Binary::Mul, square, w))
-            }
-            Loss::Huber => {
-                let inside = two(g, Binary::Le, z, one);
-                let size = g.unary(Unary::Abs, u);
-                let outside = g.unary(Unary::Recip, size);
-                let zero = wide(g, 0.0);
-                let w = g.select(inside, one, outside).expect("over rows");
-                (w, g.select(inside, one, zero).expect("over rows"))
-            }
-            Loss::Cauchy => {
-                // w = 1/(1+z), ψ′ = (1−z) w²
-                let sum = two(g, Binary::Add, z, one);
-                let w = g.unary(Unary::Recip, sum);
-                let square = two(g, Binary::Mul, w, w);
-                let rest = two(g, Binary::Sub, one, z);
-                (w, two(g, Binary::Mul, rest, square))
-            }
-            Loss::Arctan => {
-                // w = 1/(1+z²), ψ′ = (1 − 3z²) w²
-                let square = two(g, Binary::Mul, z, z);
-                let sum = two(g, Binary::Add, square, one);
-                let w = g.unary(Unary::Recip, sum);
-                let three = wide(g, 3.0);
-                let thrice = two(g, Binary::Mul, three, square);
-                let rest = two(g, Binary::Sub, one, thrice);
-                let w2 = two(g, Binary::Mul, w, w);
-                (w, two(g, Binary::Mul, rest, w2))
-            }
-            Loss::Tukey => {
-                // w = (1−z)², ψ′ = (1−z)(1−5z), both 0 outside
-                let inside = two(g, Binary::Lt, z, one);
-                let rest = two(g, Binary::Sub, one, z);
-                let (zero, five) = (wide(g, 0.0), wide(g, 5.0));
-                let rest = g.select(inside, rest, zero).expect("over rows");
-                let w = two(g, Binary::Mul, rest, rest);
-                let fivefold = two(g, Binary::Mul, five, z);
-                let other = two(g, Binary::Sub, one, fivefold);
-                (w, two(g, Binary::Mul, rest, other))
-            }
+            loss => loss.pull(g, u, (z, one)),
         };
         let psi = two(g, Binary::Mul, u, weight);
         let products: Vec<NodeId> = self

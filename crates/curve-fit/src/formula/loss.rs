@@ -2,7 +2,7 @@
 
 use fitzroy::Named;
 use fitzroy::dist::Real;
-use fitzroy_graph::{Expr as Value, NodeId, Scope};
+use fitzroy_graph::{Binary, Expr as Value, Graph, NodeId, Scope, Unary};
 
 /// What is minimised: F = ½ C² Σ ρ((r/C)²), with r = (f − y)/σ, or half the Poisson deviance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +46,74 @@ impl Loss {
     /// True for the losses that bound the pull of outliers.
     pub fn is_robust(self) -> bool {
         !matches!(self, Loss::Linear | Loss::Poisson)
+    }
+}
+
+impl Loss {
+    /// w and ψ′ of a robust loss, over rows like u: ψ(u) = u ρ′(u²) = u w. `z` is u².
+    pub(super) fn pull(
+        self,
+        g: &mut Graph,
+        u: NodeId,
+        (z, one): (NodeId, NodeId),
+    ) -> (NodeId, NodeId) {
+        let two = |g: &mut Graph, op: Binary, a: NodeId, b: NodeId| {
+            g.binary(op, a, b).expect("over rows")
+        };
+        let rows = g.dims(u).to_vec();
+        let wide = |g: &mut Graph, x: f64| {
+            let x = g.lit(x);
+            g.broadcast(x, &rows)
+        };
+        match self {
+            Loss::Linear | Loss::Poisson => unreachable!("only robust losses bound a pull"),
+            Loss::SoftL1 => {
+                // w = (1+z)^−½, ψ′ = w³
+                let sum = two(g, Binary::Add, z, one);
+                let root = g.unary(Unary::Sqrt, sum);
+                let w = g.unary(Unary::Recip, root);
+                let square = two(g, Binary::Mul, w, w);
+                (w, two(g, Binary::Mul, square, w))
+            }
+            Loss::Huber => {
+                let inside = two(g, Binary::Le, z, one);
+                let size = g.unary(Unary::Abs, u);
+                let outside = g.unary(Unary::Recip, size);
+                let zero = wide(g, 0.0);
+                let w = g.select(inside, one, outside).expect("over rows");
+                (w, g.select(inside, one, zero).expect("over rows"))
+            }
+            Loss::Cauchy => {
+                // w = 1/(1+z), ψ′ = (1−z) w²
+                let sum = two(g, Binary::Add, z, one);
+                let w = g.unary(Unary::Recip, sum);
+                let square = two(g, Binary::Mul, w, w);
+                let rest = two(g, Binary::Sub, one, z);
+                (w, two(g, Binary::Mul, rest, square))
+            }
+            Loss::Arctan => {
+                // w = 1/(1+z²), ψ′ = (1 − 3z²) w²
+                let square = two(g, Binary::Mul, z, z);
+                let sum = two(g, Binary::Add, square, one);
+                let w = g.unary(Unary::Recip, sum);
+                let three = wide(g, 3.0);
+                let thrice = two(g, Binary::Mul, three, square);
+                let rest = two(g, Binary::Sub, one, thrice);
+                let w2 = two(g, Binary::Mul, w, w);
+                (w, two(g, Binary::Mul, rest, w2))
+            }
+            Loss::Tukey => {
+                // w = (1−z)², ψ′ = (1−z)(1−5z), both 0 outside
+                let inside = two(g, Binary::Lt, z, one);
+                let rest = two(g, Binary::Sub, one, z);
+                let (zero, five) = (wide(g, 0.0), wide(g, 5.0));
+                let rest = g.select(inside, rest, zero).expect("over rows");
+                let w = two(g, Binary::Mul, rest, rest);
+                let fivefold = two(g, Binary::Mul, five, z);
+                let other = two(g, Binary::Sub, one, fivefold);
+                (w, two(g, Binary::Mul, rest, other))
+            }
+        }
     }
 }
 

@@ -8,9 +8,7 @@
 use super::dense::{cholesky, cholesky_solve};
 use super::pace::Pace;
 use super::secant::Secant;
-use super::{
-    Bounds, Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status, change,
-};
+use super::{Bounds, Limits, Minimum, Moments, Objective, Observer, Progress, Status, change};
 use fitzroy::Result;
 
 /// First damping.
@@ -76,6 +74,18 @@ struct Trial {
     refused: bool,
 }
 
+/// What the steps of a descent have been.
+#[derive(Default)]
+struct Course {
+    iteration: usize,
+    /// Steps in a row that changed little, and what of them was little.
+    small: usize,
+    last: Option<Status>,
+    /// Steps in a row that were not accepted.
+    rejected: usize,
+    pace: Pace,
+}
+
 /// What a step is solved for.
 enum Side {
     Gradient,
@@ -128,6 +138,17 @@ pub fn minimise(
     })
 }
 
+/// What damping is multiplied by after a step that gave `ratio` times what was expected of it, or that
+/// was at the `level` of rounding (Nielsen 1999).
+pub(super) fn relaxed(ratio: f64, level: bool) -> f64 {
+    let q = ratio.min(1.0);
+    if level {
+        0.1
+    } else {
+        (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1)
+    }
+}
+
 impl Descent<'_> {
     fn run(&mut self, observer: &mut Observer<'_>) -> Result<Status> {
         self.objective.moments(&self.theta, &mut self.here)?;
@@ -136,9 +157,7 @@ impl Descent<'_> {
             return Ok(Status::NonFinite);
         }
         self.solve_linear();
-        let (mut small, mut iteration, mut rejected) = (0, 0, 0);
-        let mut last = None;
-        let mut pace = Pace::default();
+        let mut course = Course::default();
         loop {
             if self.here.cost == 0.0 {
                 return Ok(Status::ExactFit);
@@ -146,77 +165,84 @@ impl Descent<'_> {
             self.rescale();
             self.hold();
             if self.free.is_empty() || self.gradient_is_small() {
-                small += 1;
-                last = Some(Status::SmallGradient);
-                if small >= 2 || self.free.is_empty() {
+                course.small += 1;
+                course.last = Some(Status::SmallGradient);
+                if course.small >= 2 || self.free.is_empty() {
                     return Ok(Status::SmallGradient);
                 }
             }
             let report = Progress {
-                iteration,
+                iteration: course.iteration,
                 cost: self.here.cost,
                 theta: &self.theta,
                 lambda: self.lambda,
             };
-            match observer(&report) {
-                Next::Continue => {}
-                Next::OutOfTime => return Ok(Status::TimeLimit),
-                Next::Interrupt => return Ok(Status::Interrupted),
+            if let Some(status) = report.tell(observer) {
+                return Ok(status);
             }
             if self.evaluations >= self.limits.max_evaluations {
                 return Ok(Status::EvaluationLimit);
             }
-            iteration += 1;
+            course.iteration += 1;
             let trial = self.propose()?;
-            let accepted = !trial.refused && self.try_step(&trial)?;
-            if accepted {
-                rejected = 0;
-                // A step that damping keeps short says nothing about how far the minimum is.
-                let step_small = trial.change <= self.limits.xtol && self.lambda <= LAMBDA_SHORT;
-                let gain_small = trial.predicted <= self.limits.ftol * self.here.cost;
-                if step_small || gain_small {
-                    small += 1;
-                    last = Some(if step_small {
-                        Status::SmallStep
-                    } else {
-                        Status::SmallReduction
-                    });
-                } else if last != Some(Status::SmallGradient) || !self.gradient_is_small() {
-                    small = 0;
-                }
-                if let (true, Some(status)) = (small >= 2, last) {
-                    return Ok(status);
-                }
-                let next = match self.lambda <= LAMBDA_SHORT {
-                    true => pace.next(trial.change),
-                    false => f64::INFINITY,
-                };
-                // Where the secant part is known, ratios shrink as well.
-                let gain = if self.secant.known { Pace::STEADY } else { 1.0 };
-                let after_next = gain * next * (next / trial.change);
-                let last = next <= LAST && after_next <= self.limits.xtol && self.straight;
-                if next <= self.limits.xtol || last && self.step_last() {
-                    return Ok(Status::SmallStep);
-                }
-            } else {
-                rejected += 1;
-                pace = Pace::default();
-                if self.is_exact() {
-                    return Ok(Status::ExactFit);
-                }
-                if trial.change < 1e-14 && !trial.refused {
-                    let hidden = trial.predicted <= 1e-12 * self.here.cost;
-                    return Ok(if hidden {
-                        Status::Rounding
-                    } else {
-                        Status::NoProgress
-                    });
-                }
-                if self.lambda > LAMBDA_MAX || rejected > MOST_REJECTED {
-                    return Ok(Status::DampingLimit);
-                }
+            let ended = match !trial.refused && self.try_step(&trial)? {
+                true => self.after_success(&trial, &mut course),
+                false => self.after_failure(&trial, &mut course),
+            };
+            if let Some(status) = ended {
+                return Ok(status);
             }
         }
+    }
+
+    /// How the descent ends after a step that was accepted, if it does.
+    fn after_success(&mut self, trial: &Trial, course: &mut Course) -> Option<Status> {
+        course.rejected = 0;
+        // A step that damping keeps short says nothing about how far the minimum is.
+        let step_small = trial.change <= self.limits.xtol && self.lambda <= LAMBDA_SHORT;
+        let gain_small = trial.predicted <= self.limits.ftol * self.here.cost;
+        if step_small || gain_small {
+            course.small += 1;
+            course.last = Some(if step_small {
+                Status::SmallStep
+            } else {
+                Status::SmallReduction
+            });
+        } else if course.last != Some(Status::SmallGradient) || !self.gradient_is_small() {
+            course.small = 0;
+        }
+        if course.small >= 2 && course.last.is_some() {
+            return course.last;
+        }
+        let next = match self.lambda <= LAMBDA_SHORT {
+            true => course.pace.next(trial.change),
+            false => f64::INFINITY,
+        };
+        // Where the secant part is known, ratios shrink as well.
+        let gain = if self.secant.known { Pace::STEADY } else { 1.0 };
+        let after_next = gain * next * (next / trial.change);
+        let last = next <= LAST && after_next <= self.limits.xtol && self.straight;
+        let done = next <= self.limits.xtol || last && self.step_last();
+        done.then_some(Status::SmallStep)
+    }
+
+    /// How the descent ends after a step that was not accepted, if it does.
+    fn after_failure(&self, trial: &Trial, course: &mut Course) -> Option<Status> {
+        course.rejected += 1;
+        course.pace = Pace::default();
+        if self.is_exact() {
+            return Some(Status::ExactFit);
+        }
+        if trial.change < 1e-14 && !trial.refused {
+            let hidden = trial.predicted <= 1e-12 * self.here.cost;
+            return Some(if hidden {
+                Status::Rounding
+            } else {
+                Status::NoProgress
+            });
+        }
+        let over = self.lambda > LAMBDA_MAX || course.rejected > MOST_REJECTED;
+        over.then_some(Status::DampingLimit)
     }
 
     /// True when the residuals are the rounding of the curve itself.
@@ -507,13 +533,7 @@ impl Descent<'_> {
         self.last_fall = (before - after) / before;
         std::mem::swap(&mut self.here, &mut self.there);
         std::mem::swap(&mut self.theta, &mut self.trial);
-        let q = ratio.min(1.0);
-        let factor = if level {
-            0.1
-        } else {
-            (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1)
-        };
-        self.lambda = (self.lambda * factor).max(LAMBDA_MIN);
+        self.lambda = (self.lambda * relaxed(ratio, level)).max(LAMBDA_MIN);
         self.nu = 2.0;
         self.straight = level || (ratio - 1.0).abs() < STRAIGHT;
         // After the swaps `trial` and `there` are where the step began.

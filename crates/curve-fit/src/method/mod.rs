@@ -182,6 +182,17 @@ pub enum Next {
     Interrupt,
 }
 
+impl Progress<'_> {
+    /// Tells `observer`; how the fit ends if that is to stop it.
+    pub(crate) fn tell(&self, observer: &mut Observer<'_>) -> Option<Status> {
+        match observer(self) {
+            Next::Continue => None,
+            Next::OutOfTime => Some(Status::TimeLimit),
+            Next::Interrupt => Some(Status::Interrupted),
+        }
+    }
+}
+
 /// Watches a fit, and may stop it.
 pub type Observer<'o> = dyn FnMut(&Progress<'_>) -> Next + 'o;
 
@@ -258,6 +269,24 @@ pub struct Minimum {
     pub evaluations: usize,
     /// Relative fall of the cost in the last step, for advice when a limit was hit.
     pub last_fall: f64,
+}
+
+impl Minimum {
+    /// A minimum that was reached without steps whose falls say anything.
+    pub(crate) fn reached(
+        theta: Vec<f64>,
+        moments: Moments,
+        status: Status,
+        evaluations: usize,
+    ) -> Self {
+        Minimum {
+            theta,
+            moments,
+            status,
+            evaluations,
+            last_fall: 0.0,
+        }
+    }
 }
 
 /// The largest change from `theta` to `trial` of a parameter relative to its size; near 0, relative

@@ -8,7 +8,8 @@
 //! al., arXiv:0808.2664 (TSQR).
 
 use super::dense::Triangle;
-use super::{Limits, Next, Observer, Progress, Status};
+use super::lm::relaxed;
+use super::{Limits, Observer, Progress, Status};
 use crate::formula::Projection;
 use fitzroy::Result;
 
@@ -67,100 +68,151 @@ pub(crate) fn minimise(
 ) -> Result<Option<Projected>> {
     let mut triangle = Triangle::new(projection.program.n_outputs(), TILE);
     let beta: Vec<f64> = projection.nonlinear.iter().map(|&k| start[k]).collect();
-    let Some(mut here) = point(projection, beta, reduce, &mut triangle)? else {
+    let Some(here) = point(projection, beta, reduce, &mut triangle)? else {
         return Ok(None);
     };
-    let q = here.beta.len();
-    let (mut lambda, mut nu): (f64, f64) = (1e-3, 2.0);
-    let (mut evaluations, mut small) = (1, 0);
-    let mut scale: Vec<f64> = vec![0.0; q];
-    let status = loop {
-        if here.cost == 0.0 {
-            break Status::ExactFit;
-        }
-        if q == 0 {
-            break Status::SmallStep;
-        }
-        for (d, slope) in scale.iter_mut().zip(&here.slopes) {
-            let size = slope.iter().map(|x| x * x).sum::<f64>().sqrt();
-            *d = f64::max(*d, size);
-        }
-        let theta = merge(projection, &here);
-        let report = Progress {
-            iteration: evaluations,
-            cost: here.cost,
-            theta: &theta,
-            lambda,
-        };
-        match observer(&report) {
-            Next::Continue => {}
-            Next::OutOfTime => break Status::TimeLimit,
-            Next::Interrupt => break Status::Interrupted,
-        }
-        if evaluations >= limits.max_evaluations {
-            break Status::EvaluationLimit;
-        }
-        let Some((step, predicted)) = damped(&here, &scale, lambda) else {
-            lambda = (10.0 * lambda).max(1e-14);
-            if lambda > 1e12 {
-                break Status::DampingLimit;
+    let mut descent = Descent {
+        projection,
+        limits,
+        scale: vec![0.0; here.beta.len()],
+        here,
+        damping: Damping {
+            lambda: 1e-3,
+            nu: 2.0,
+        },
+        evaluations: 1,
+        small: 0,
+        triangle,
+    };
+    let status = descent.run(reduce, observer)?;
+    Ok(Some(Projected {
+        theta: merge(projection, &descent.here),
+        status,
+        evaluations: descent.evaluations,
+    }))
+}
+
+/// The state of a minimisation.
+struct Descent<'a> {
+    projection: &'a Projection,
+    limits: &'a Limits,
+    /// The best point.
+    here: Point,
+    /// Largest sizes of the slopes so far.
+    scale: Vec<f64>,
+    damping: Damping,
+    evaluations: usize,
+    /// Steps in a row that changed little.
+    small: usize,
+    triangle: Triangle,
+}
+
+impl Descent<'_> {
+    fn run(&mut self, reduce: &mut Reduce<'_>, observer: &mut Observer<'_>) -> Result<Status> {
+        loop {
+            if self.here.cost == 0.0 {
+                return Ok(Status::ExactFit);
             }
-            continue;
-        };
-        let beta: Vec<f64> = here.beta.iter().zip(&step).map(|(b, s)| b + s).collect();
+            if self.here.beta.is_empty() {
+                return Ok(Status::SmallStep);
+            }
+            for (d, slope) in self.scale.iter_mut().zip(&self.here.slopes) {
+                let size = slope.iter().map(|x| x * x).sum::<f64>().sqrt();
+                *d = f64::max(*d, size);
+            }
+            let report = Progress {
+                iteration: self.evaluations,
+                cost: self.here.cost,
+                theta: &merge(self.projection, &self.here),
+                lambda: self.damping.lambda,
+            };
+            if let Some(status) = report.tell(observer) {
+                return Ok(status);
+            }
+            if self.evaluations >= self.limits.max_evaluations {
+                return Ok(Status::EvaluationLimit);
+            }
+            let damping = &mut self.damping;
+            let Some((step, predicted)) = damped(&self.here, &self.scale, damping.lambda) else {
+                damping.lambda = (10.0 * damping.lambda).max(1e-14);
+                if damping.is_at_its_limit() {
+                    return Ok(Status::DampingLimit);
+                }
+                continue;
+            };
+            if let Some(status) = self.try_step(&step, predicted, reduce)? {
+                return Ok(status);
+            }
+        }
+    }
+
+    /// Evaluates the end of a step, and goes there if it is lower; how the descent ends, if it does.
+    fn try_step(
+        &mut self,
+        step: &[f64],
+        predicted: f64,
+        reduce: &mut Reduce<'_>,
+    ) -> Result<Option<Status>> {
+        let (here, limits) = (&self.here, self.limits);
+        let beta: Vec<f64> = here.beta.iter().zip(step).map(|(b, s)| b + s).collect();
         let moved = beta
             .iter()
             .zip(&here.beta)
             .map(|(a, b)| (a - b).abs() / b.abs().max(1e-300));
         let change = moved.fold(0.0, f64::max);
-        evaluations += 1;
-        let next = point(projection, beta, reduce, &mut triangle)?;
+        self.evaluations += 1;
+        let next = point(self.projection, beta, reduce, &mut self.triangle)?;
         let after = next.as_ref().map_or(f64::NAN, |p| p.cost);
         let ratio = (here.cost - after) / predicted;
         let level = predicted <= 1e-14 * here.cost && after <= here.cost * (1.0 + 1e-13);
-        match next {
-            Some(next) if ratio > 1e-4 || level => {
-                let gain_small = predicted <= limits.ftol * here.cost;
-                here = next;
-                let q = ratio.min(1.0);
-                let factor = if level {
-                    0.1
-                } else {
-                    (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1)
-                };
-                lambda = (lambda * factor).max(1e-20);
-                nu = 2.0;
-                small = if change <= limits.xtol || gain_small {
-                    small + 1
-                } else {
-                    0
-                };
-                if small >= 2 {
-                    break Status::SmallStep;
-                }
-            }
-            _ => {
-                lambda = (lambda * nu).max(1e-14);
-                nu = (2.0 * nu).min(64.0);
-                if change < 1e-14 {
-                    let hidden = predicted <= 1e-12 * here.cost;
-                    break if hidden {
-                        Status::Rounding
-                    } else {
-                        Status::NoProgress
-                    };
-                }
-                if lambda > 1e12 {
-                    break Status::DampingLimit;
-                }
-            }
+        if let Some(next) = next.filter(|_| ratio > 1e-4 || level) {
+            let gain_small = predicted <= limits.ftol * here.cost;
+            self.here = next;
+            self.damping.relax(ratio, level);
+            self.small = if change <= limits.xtol || gain_small {
+                self.small + 1
+            } else {
+                0
+            };
+            return Ok((self.small >= 2).then_some(Status::SmallStep));
         }
-    };
-    Ok(Some(Projected {
-        theta: merge(projection, &here),
-        status,
-        evaluations,
-    }))
+        self.damping.tighten();
+        if change < 1e-14 {
+            let hidden = predicted <= 1e-12 * self.here.cost;
+            return Ok(Some(if hidden {
+                Status::Rounding
+            } else {
+                Status::NoProgress
+            }));
+        }
+        let over = self.damping.is_at_its_limit();
+        Ok(over.then_some(Status::DampingLimit))
+    }
+}
+
+/// How far steps are kept short.
+struct Damping {
+    lambda: f64,
+    /// By how much it grows at the next failure.
+    nu: f64,
+}
+
+impl Damping {
+    /// After a step that was accepted, as [`relaxed`] says.
+    fn relax(&mut self, ratio: f64, level: bool) {
+        self.lambda = (self.lambda * relaxed(ratio, level)).max(1e-20);
+        self.nu = 2.0;
+    }
+
+    /// After one that was not.
+    fn tighten(&mut self) {
+        self.lambda = (self.lambda * self.nu).max(1e-14);
+        self.nu = (2.0 * self.nu).min(64.0);
+    }
+
+    fn is_at_its_limit(&self) -> bool {
+        self.lambda > 1e12
+    }
 }
 
 /// All free parameters of a point.

@@ -1,7 +1,7 @@
 //! A fit as JSON: full precision; what is not finite is spelled as words.
 
 use super::Timing;
-use crate::fit::{Estimate, Kind, Quality};
+use crate::fit::{Estimate, Fitted, Kind, Minima, Quality};
 use serde_json::{Map, Value, json};
 
 /// A number, or "NaN", "Infinity", "-Infinity".
@@ -14,6 +14,22 @@ fn matrix(values: &[f64], p: usize) -> Value {
     values.chunks(p.max(1)).map(row).collect()
 }
 
+fn parameter_json(f: &Fitted) -> Value {
+    json!({
+        "name": f.name, "value": number(f.value), "se": number(f.se),
+        "ci_lower": number(f.ci_lower), "ci_upper": number(f.ci_upper),
+        "start": f.start.map(number), "start_rule": f.start_rule.name(),
+        "lower": number(f.lower), "upper": number(f.upper),
+        "at_bound": f.at_bound, "fixed": f.kind == Kind::Fixed,
+        "tied": f.kind == Kind::Tied,
+    })
+}
+
+fn minima_json(m: &Minima) -> Value {
+    let costs: Vec<Value> = m.costs.iter().map(|&c| number(c)).collect();
+    json!({"starts": m.n_starts, "reached_best": m.n_best, "costs": costs})
+}
+
 /// The fields of a fit, to which a caller may add its own.
 pub fn estimate_json(
     e: &Estimate,
@@ -21,25 +37,10 @@ pub fn estimate_json(
     timing: &Timing,
 ) -> Map<String, Value> {
     let p = e.popt.len();
-    let parameters: Vec<Value> = e
-        .parameters
-        .iter()
-        .map(|f| {
-            json!({
-                "name": f.name, "value": number(f.value), "se": number(f.se),
-                "ci_lower": number(f.ci_lower), "ci_upper": number(f.ci_upper),
-                "start": f.start.map(number), "start_rule": f.start_rule.name(),
-                "lower": number(f.lower), "upper": number(f.upper),
-                "at_bound": f.at_bound, "fixed": f.kind == Kind::Fixed,
-                "tied": f.kind == Kind::Tied,
-            })
-        })
-        .collect();
+    let parameters = e.parameters.iter().map(parameter_json).collect();
     let q = |get: fn(&Quality) -> f64| quality.map(|q| number(get(q)));
-    let minima = e.minima.as_ref().map(|m| {
-        let costs: Vec<Value> = m.costs.iter().map(|&c| number(c)).collect();
-        json!({"starts": m.n_starts, "reached_best": m.n_best, "costs": costs})
-    });
+    let minima = e.minima.as_ref().map(minima_json);
+    let rate = e.n as f64 * e.full_reads as f64 / timing.fit;
     let fields = [
         ("model", json!(e.model)),
         ("predictors", json!(e.predictors)),
@@ -83,10 +84,7 @@ pub fn estimate_json(
         ("evaluations", json!(e.evaluations)),
         ("subsample_rows", json!(e.subsample_rows)),
         ("minima", json!(minima)),
-        (
-            "rows_per_second",
-            number(e.n as f64 * e.full_reads as f64 / timing.fit),
-        ),
+        ("rows_per_second", number(rate)),
         (
             "timing_s",
             json!({"read": timing.read, "compile": timing.compile, "fit": timing.fit,

@@ -331,17 +331,7 @@ pub fn many_page(many: &Many, command: &str) -> Page {
             vec![figure(trend_figure(many, &style), trends.into())],
         ),
     ];
-    let mut text = vec![Block::Code {
-        name: "Model".into(),
-        text: many.model.clone(),
-    }];
-    if !command.is_empty() {
-        text.push(Block::Code {
-            name: "Command".into(),
-            text: command.into(),
-        });
-    }
-    page.sections.push(Section::new("Model", text).folded());
+    page.sections.push(Section::model(&many.model, command));
     page
 }
 

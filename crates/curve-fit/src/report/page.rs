@@ -90,17 +90,7 @@ pub fn fit_page(e: &Estimate, quality: &Quality, shown: &Shown, told: &Told) -> 
     }));
     page.sections
         .push(Section::new("What it took", work).folded());
-    let mut text = vec![Block::Code {
-        name: "Model".into(),
-        text: e.model.clone(),
-    }];
-    if !told.command.is_empty() {
-        text.push(Block::Code {
-            name: "Command".into(),
-            text: told.command.clone(),
-        });
-    }
-    page.sections.push(Section::new("Model", text).folded());
+    page.sections.push(Section::model(&e.model, &told.command));
     let cite = CITATIONS.iter().map(|c| Block::Text((*c).into())).collect();
     page.sections.push(Section::new("Citations", cite).folded());
     page.footer = format!(

@@ -57,53 +57,8 @@ impl Search<'_> {
             return Ok(None);
         };
         let frequency = self.waves.frequency;
-        let mut found: Vec<(f64, Values)> = Vec::new();
-        let mut low: Vec<(f64, Values)> = Vec::new();
-        let add = |to: &mut Vec<(f64, Values)>, power: f64, w: f64, values: &Values| {
-            for column in 0..scale.unit.len() {
-                let parameter = scale.parameter(column, w);
-                if parameter == self.bounds.clip(frequency, parameter)
-                    && (column == 0 || scale.unit[column] != scale.unit[0])
-                {
-                    let mut values = values.clone();
-                    values.push((frequency, parameter));
-                    to.push((power, values));
-                }
-            }
-        };
-        let envelopes = self.envelopes(&grid, basis);
-        for values in &envelopes {
-            let mut at = theta.to_vec();
-            put(&mut at, values);
-            if self.given[frequency] {
-                found.push((0.0, values.clone()));
-                continue;
-            }
-            at[frequency] = scale.parameter(0, TAU / grid.span);
-            let [_, _, envelope] = &self.rows.waves(self.waves, &at)?[0];
-            let size: f64 = envelope.iter().map(|e| e * e).sum();
-            let z = envelope.iter().zip(&basis.rest).map(|(e, r)| e * r);
-            let z: Vec<f64> = z.collect();
-            for (w, power) in grid.peaks(&z, &|w| {
-                let parameter = scale.parameter(0, w);
-                parameter == self.bounds.clip(frequency, parameter)
-            }) {
-                add(&mut found, power / size, w, values);
-            }
-            if envelopes.len() <= FEW {
-                (1..=LOW)
-                    .for_each(|k| add(&mut low, 0.0, TAU / grid.span * k as f64 / 8.0, values));
-            }
-        }
-        found.retain(|f| f.0.is_finite());
-        found.sort_by(|a, b| b.0.total_cmp(&a.0));
-        if !self.given[frequency] {
-            let least = NEARLY * found.first().map_or(0.0, |f| f.0);
-            let near = found.iter().take_while(|f| f.0 > least).count();
-            found.truncate(near.clamp(CLOSELY.0, CLOSELY.1));
-        }
         let mut tried: Vec<(f64, Vec<f64>, Values)> = Vec::new();
-        for (_, values) in found.into_iter().chain(low) {
+        for values in self.candidates(&scale, &grid, basis, theta)? {
             let mut at = theta.to_vec();
             put(&mut at, &values);
             let fall = self.gain(basis, &at)?.0.fall;
@@ -134,6 +89,63 @@ impl Search<'_> {
             fall,
             named.into_iter().map(|k| (k, at[k])).collect(),
         )))
+    }
+
+    /// Frequencies at which what is left has most power, with every envelope, and low ones.
+    fn candidates(
+        &self,
+        scale: &Scale,
+        grid: &Grid,
+        basis: &Basis,
+        theta: &[f64],
+    ) -> Result<Vec<Values>> {
+        let frequency = self.waves.frequency;
+        let mut found: Vec<(f64, Values)> = Vec::new();
+        let mut low: Vec<(f64, Values)> = Vec::new();
+        let add = |to: &mut Vec<(f64, Values)>, power: f64, w: f64, values: &Values| {
+            for column in 0..scale.unit.len() {
+                let parameter = scale.parameter(column, w);
+                if parameter == self.bounds.clip(frequency, parameter)
+                    && (column == 0 || scale.unit[column] != scale.unit[0])
+                {
+                    let mut values = values.clone();
+                    values.push((frequency, parameter));
+                    to.push((power, values));
+                }
+            }
+        };
+        let envelopes = self.envelopes(grid, basis);
+        for values in &envelopes {
+            let mut at = theta.to_vec();
+            put(&mut at, values);
+            if self.given[frequency] {
+                found.push((0.0, values.clone()));
+                continue;
+            }
+            at[frequency] = scale.parameter(0, TAU / grid.span);
+            let [_, _, envelope] = &self.rows.waves(self.waves, &at)?[0];
+            let size: f64 = envelope.iter().map(|e| e * e).sum();
+            let z = envelope.iter().zip(&basis.rest).map(|(e, r)| e * r);
+            let z: Vec<f64> = z.collect();
+            for (w, power) in grid.peaks(&z, &|w| {
+                let parameter = scale.parameter(0, w);
+                parameter == self.bounds.clip(frequency, parameter)
+            }) {
+                add(&mut found, power / size, w, values);
+            }
+            if envelopes.len() <= FEW {
+                let eighths = (1..=LOW).map(|k| TAU / grid.span * k as f64 / 8.0);
+                eighths.for_each(|w| add(&mut low, 0.0, w, values));
+            }
+        }
+        found.retain(|f| f.0.is_finite());
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        if !self.given[frequency] {
+            let least = NEARLY * found.first().map_or(0.0, |f| f.0);
+            let near = found.iter().take_while(|f| f.0 > least).count();
+            found.truncate(near.clamp(CLOSELY.0, CLOSELY.1));
+        }
+        Ok(found.into_iter().chain(low).map(|f| f.1).collect())
     }
 
     /// Values of what is neither frequency nor phase; of a wave in the envelope frequencies that the peaks of what is

@@ -16,7 +16,8 @@ const INF: f64 = f64::INFINITY;
 /// Full width at half height of a Gaussian, in standard deviations.
 const FWHM: f64 = 2.354_820_045_030_949_3;
 
-fn e(
+/// A curve of x.
+const fn e(
     name: &'static str,
     parameters: &'static [&'static str],
     formula: &'static str,
@@ -35,21 +36,30 @@ fn e(
 }
 
 impl Entry {
-    fn bounded(self, bounds: &'static [(&'static str, f64, f64)]) -> Entry {
+    /// The same of other predictors.
+    const fn of(self, predictors: &'static [&'static str]) -> Entry {
+        Entry { predictors, ..self }
+    }
+
+    const fn bounded(self, bounds: &'static [(&'static str, f64, f64)]) -> Entry {
         Entry { bounds, ..self }
     }
 }
 
 /// Every built-in curve.
 pub static ENTRIES: std::sync::LazyLock<Vec<Entry>> = std::sync::LazyLock::new(|| {
-    let mut all = growth::entries();
-    all.extend(binding::entries());
-    all.extend(oscillations::entries());
-    all.extend(peaks::entries());
-    all.extend(skewed::entries());
-    all.extend(steps::entries());
-    all.extend(physics::entries());
-    all.extend(laws::entries());
-    all.extend(planes::entries());
-    all
+    [
+        growth::ENTRIES,
+        binding::ENTRIES,
+        oscillations::ENTRIES,
+        peaks::ENTRIES,
+        skewed::ENTRIES,
+        steps::ENTRIES,
+        physics::ENTRIES,
+        laws::THERMAL,
+        laws::OPTICAL,
+        laws::BINDING,
+        planes::ENTRIES,
+    ]
+    .concat()
 });

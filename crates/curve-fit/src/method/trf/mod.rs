@@ -10,9 +10,7 @@
 
 mod hatted;
 
-use super::{
-    Bounds, Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status, change,
-};
+use super::{Bounds, Limits, Minimum, Moments, Objective, Observer, Progress, Status, change};
 use fitzroy::Result;
 use hatted::{Hatted, norm, to_radius};
 
@@ -130,10 +128,8 @@ impl Descent<'_> {
                 theta: &self.theta,
                 lambda: self.alpha,
             };
-            match observer(&report) {
-                Next::Continue => {}
-                Next::OutOfTime => return Ok(Status::TimeLimit),
-                Next::Interrupt => return Ok(Status::Interrupted),
+            if let Some(status) = report.tell(observer) {
+                return Ok(status);
             }
             if self.evaluations >= self.limits.max_evaluations {
                 return Ok(Status::EvaluationLimit);
