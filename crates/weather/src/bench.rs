@@ -4,7 +4,7 @@
 
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::{
-    AdamW, EdgeSet, Input, Network, NodeSet, Pool, Recompute, Spec, Stage, Workspace, norm_squared,
+    AdamW, EdgeSet, Network, NodeSet, Pool, Recompute, Spec, Stage, Workspace, norm_squared,
 };
 
 use crate::train::Schedule;
@@ -66,40 +66,29 @@ fn stream(seed: u64, n: usize) -> Vec<f64> {
     (0..n as u64).map(|i| hashed(seed, i)).collect()
 }
 
-/// The network: mesh nodes stand on every second grid point, both grids are periodic.
-pub fn spec(size: Size) -> Spec {
-    let (side, half) = (size.side as i64, size.side as i64 / 2);
+/// Receiver and sender of each edge: from the grid to the mesh, within the mesh, and back.
+fn neighbours(side: i64) -> [Vec<(u32, u32)>; 3] {
+    let half = side / 2;
     let grid = |y: i64, x: i64| (y.rem_euclid(side) * side + x.rem_euclid(side)) as u32;
     let mesh = |y: i64, x: i64| (y.rem_euclid(half) * half + x.rem_euclid(half)) as u32;
+    let square = |ends: std::ops::Range<i64>| {
+        let rows = ends.clone();
+        rows.flat_map(move |dy| ends.clone().map(move |dx| (dy, dx)))
+    };
     let (mut up, mut within, mut down) = (Vec::new(), Vec::new(), Vec::new());
-    for y in 0..half {
-        for x in 0..half {
-            for dy in -1..3 {
-                for dx in -1..3 {
-                    up.push((mesh(y, x), grid(2 * y + dy, 2 * x + dx)));
-                }
-            }
-            for (dy, dx) in [
-                (-1, -1),
-                (-1, 0),
-                (-1, 1),
-                (0, -1),
-                (0, 1),
-                (1, -1),
-                (1, 0),
-                (1, 1),
-            ] {
-                within.push((mesh(y, x), mesh(y + dy, x + dx)));
-            }
-        }
+    for (y, x) in square(0..half) {
+        up.extend(square(-1..3).map(|(dy, dx)| (mesh(y, x), grid(2 * y + dy, 2 * x + dx))));
+        let around = square(-1..2).filter(|&step| step != (0, 0));
+        within.extend(around.map(|(dy, dx)| (mesh(y, x), mesh(y + dy, x + dx))));
     }
-    for y in 0..side {
-        for x in 0..side {
-            for (dy, dx) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                down.push((grid(y, x), mesh(y / 2 + dy, x / 2 + dx)));
-            }
-        }
+    for (y, x) in square(0..side) {
+        down.extend(square(0..2).map(|(dy, dx)| (grid(y, x), mesh(y / 2 + dy, x / 2 + dx))));
     }
+    [up, within, down]
+}
+
+/// The network: mesh nodes stand on every second grid point, both grids are periodic.
+pub fn spec(size: Size) -> Spec {
     let edges = |name: &str, (from, to), mut pairs: Vec<(u32, u32)>, seed| {
         pairs.sort_unstable();
         EdgeSet {
@@ -112,35 +101,18 @@ pub fn spec(size: Size) -> Spec {
             channels: 3,
         }
     };
-    let stage = |name: String, edges: &[usize], nodes: &[usize]| Stage {
-        name,
-        edges: edges.to_vec(),
-        nodes: nodes.to_vec(),
-    };
-    let mut stages = vec![stage("encode".into(), &[0], &[1, 0])];
-    stages.extend((0..size.n_layers).map(|k| stage(format!("layer{k}"), &[1], &[1])));
-    stages.push(stage("process_to_grid".into(), &[2], &[0]));
-    let n_mesh = (half * half) as usize;
+    let mut stages = vec![Stage::new("encode", &[0], &[1, 0])];
+    stages.extend(Stage::layers(size.n_layers, &[1], &[1]));
+    stages.push(Stage::new("process_to_grid", &[2], &[0]));
+    let n_mesh = (size.side / 2) * (size.side / 2);
+    let [up, within, down] = neighbours(size.side as i64);
     Spec {
         latent: size.latent,
         hidden: size.latent,
         n_hidden: 1,
         nodes: vec![
-            NodeSet {
-                name: "grid".into(),
-                n: size.side * size.side,
-                input: Input::Samples {
-                    channels: size.channels.0,
-                },
-            },
-            NodeSet {
-                name: "mesh".into(),
-                n: n_mesh,
-                input: Input::Fixed {
-                    channels: 2,
-                    values: stream(11, n_mesh * 2),
-                },
-            },
+            NodeSet::samples("grid", size.side * size.side, size.channels.0),
+            NodeSet::fixed("mesh", 2, stream(11, n_mesh * 2)),
         ],
         edges: vec![
             edges("up", (0, 1), up, 12),

@@ -173,42 +173,81 @@ fn ignored(
     Ok(left.into_iter().collect())
 }
 
+/// Coordinates of a file, upwards, and whether they stand there downwards.
+fn axis(path: &Path) -> Result<(Vec<f64>, bool)> {
+    let mut values = numbers(path)?;
+    let falls = values.len() > 1 && values[0] > values[values.len() - 1];
+    if falls {
+        values.reverse();
+    }
+    if values.len() < 2 || !values.windows(2).all(|pair| pair[0] < pair[1]) {
+        let message = "needs at least two places in order".into();
+        return Err(data_error(path, message));
+    }
+    Ok((values, falls))
+}
+
+/// The order in which files keep a field.
+struct Order {
+    n_lat: usize,
+    n_lon: usize,
+    lat_falls: bool,
+    lon_falls: bool,
+}
+
+impl Order {
+    /// Fields from south to north and west to east.
+    fn upright(&self, values: &[f64]) -> Vec<f32> {
+        let mut out = Vec::with_capacity(values.len());
+        for field in values.chunks(self.n_lat * self.n_lon) {
+            for row in 0..self.n_lat {
+                let row = if self.lat_falls {
+                    self.n_lat - 1 - row
+                } else {
+                    row
+                };
+                let line = &field[row * self.n_lon..][..self.n_lon];
+                let line = line.iter().map(|&x| x as f32);
+                if self.lon_falls {
+                    out.extend(line.rev())
+                } else {
+                    out.extend(line)
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The variables of the file that is written: those of levels, and rain.
+fn variables() -> Vec<GridVariable> {
+    let rain = ("precipitation", "mm", "precipitation of twelve hours");
+    let variable = |&(name, units, long_name): &(&str, &str, &str)| GridVariable {
+        name: name.into(),
+        units: units.into(),
+        long_name: long_name.into(),
+        has_levels: name != rain.0,
+    };
+    VARIABLES.iter().chain([&rain]).map(variable).collect()
+}
+
 /// Writes all times at which every file is there as CF NetCDF-4.
 ///
 /// # Errors
 /// A folder or file cannot be read, a file holds another number of numbers than the grid, no time
 /// is complete, or the file cannot be written.
 pub fn gather(archive: &TextArchive, path: &Path) -> Result<Gathered> {
-    let axis = |path: &Path| -> Result<(Vec<f64>, bool)> {
-        let mut values = numbers(path)?;
-        let falls = values.len() > 1 && values[0] > values[values.len() - 1];
-        if falls {
-            values.reverse();
-        }
-        if values.len() < 2 || !values.windows(2).all(|pair| pair[0] < pair[1]) {
-            return Err(data_error(
-                path,
-                "needs at least two places in order".into(),
-            ));
-        }
-        Ok((values, falls))
-    };
     let ((lat, lat_falls), (lon, lon_falls)) = (axis(&archive.lat_file)?, axis(&archive.lon_file)?);
     let (levels, rain) = find(archive)?;
     let ignored = ignored(archive, (&levels, &rain))?;
     let all: BTreeSet<Time> = levels.keys().chain(rain.keys()).copied().collect();
     let complete = |time: &&Time| {
-        levels
-            .get(time)
-            .is_some_and(|found| found.len() == VARIABLES.len())
-            && rain.contains_key(time)
+        let found = levels.get(time).map_or(0, BTreeMap::len);
+        found == VARIABLES.len() && rain.contains_key(time)
     };
     let times: Vec<Time> = all.iter().filter(complete).copied().collect();
-    let incomplete = all
-        .iter()
-        .filter(|t| !complete(t))
-        .map(|t| t.iso())
-        .collect();
+    let incomplete = all.iter().filter(|t| !complete(t));
+    let incomplete = incomplete.map(|t| t.iso()).collect();
     if times.is_empty() {
         let message = format!(
             "no time has all of DPT, TEM, GPH, U, V (VAR_yyyymmdd_HH.txt) and rain \
@@ -217,19 +256,13 @@ pub fn gather(archive: &TextArchive, path: &Path) -> Result<Gathered> {
         );
         return Err(data_error(&archive.level_dir, message));
     }
-    let variable = |&(name, units, long_name): &(&str, &str, &str)| GridVariable {
-        name: name.into(),
-        units: units.into(),
-        long_name: long_name.into(),
-        has_levels: name != "precipitation",
+    let order = Order {
+        n_lat: lat.len(),
+        n_lon: lon.len(),
+        lat_falls,
+        lon_falls,
     };
-    let mut variables: Vec<GridVariable> = VARIABLES.iter().map(variable).collect();
-    variables.push(variable(&(
-        "precipitation",
-        "mm",
-        "precipitation of twelve hours",
-    )));
-    let (n_lat, n_lon) = (lat.len(), lon.len());
+    let points = order.n_lat * order.n_lon;
     let header = GridHeader {
         title: "Regional archive".into(),
         attributes: Vec::new(),
@@ -238,35 +271,18 @@ pub fn gather(archive: &TextArchive, path: &Path) -> Result<Gathered> {
         levels: archive.levels.clone(),
         lat,
         lon,
-        variables,
+        variables: variables(),
         statics: Vec::new(),
         compression: archive.compression,
     };
     let mut file = GridFile::create(path, header)?;
-    let upright = |values: &[f64]| -> Vec<f32> {
-        let mut out = Vec::with_capacity(values.len());
-        for field in values.chunks(n_lat * n_lon) {
-            for row in 0..n_lat {
-                let row = if lat_falls { n_lat - 1 - row } else { row };
-                let line = field[row * n_lon..(row + 1) * n_lon]
-                    .iter()
-                    .map(|&x| x as f32);
-                if lon_falls {
-                    out.extend(line.rev())
-                } else {
-                    out.extend(line)
-                }
-            }
-        }
-        out
-    };
     for (record, time) in times.iter().enumerate() {
         for (number, (name, ..)) in VARIABLES.iter().enumerate() {
-            let values = field(&levels[time][*name], archive.levels.len() * n_lat * n_lon)?;
-            file.write(record, number, &upright(&values))?;
+            let values = field(&levels[time][*name], archive.levels.len() * points)?;
+            file.write(record, number, &order.upright(&values))?;
         }
-        let values = field(&rain[time], n_lat * n_lon)?;
-        file.write(record, VARIABLES.len(), &upright(&values))?;
+        let values = field(&rain[time], points)?;
+        file.write(record, VARIABLES.len(), &order.upright(&values))?;
     }
     file.finish()?;
     Ok(Gathered {

@@ -46,78 +46,63 @@ pub struct Flat {
     pub inter: EdgeSet,
 }
 
+/// Numbers of the points in the box `name`.
+fn inside(points: &Points, name: &str, [south, north, west, east]: [f64; 4]) -> Result<Vec<u32>> {
+    let near = 1e-6;
+    let ends = |of: fn(&Place) -> f64| {
+        let values = points.places.iter().map(of);
+        let start = (f64::INFINITY, f64::NEG_INFINITY);
+        values.fold(start, |(low, high), x| (low.min(x), high.max(x)))
+    };
+    let (lat, lon) = (ends(|place| place.0), ends(|place| place.1));
+    let fits = south >= lat.0 - near
+        && north <= lat.1 + near
+        && west >= lon.0 - near
+        && east <= lon.1 + near;
+    let held = |&(_, &(phi, lambda)): &(usize, &Place)| {
+        let tall = (south - near..=north + near).contains(&phi);
+        tall && (west - near..=east + near).contains(&lambda)
+    };
+    let chosen = points.places.iter().enumerate().filter(held);
+    let chosen: Vec<u32> = chosen.map(|(k, _)| k as u32).collect();
+    if chosen.is_empty() || !fits {
+        let message = format!(
+            "the {name} box (lat {south} to {north}, lon {west} to {east}) does not lie on \
+             the grid (lat {} to {}, lon {} to {}); set --{name}-lat-min and so on",
+            lat.0, lat.1, lon.0, lon.1
+        );
+        return Err(Error::new(ErrorKind::Data, message));
+    }
+    Ok(chosen)
+}
+
 /// Builds the flat graph over a grid.
 ///
 /// # Errors
 /// A box holds no grid point or leaves the grid, or no downstream node is at the boundary.
 pub fn flat(points: &Points, boxes: &Boxes) -> Result<Flat> {
-    let all = &points.places;
-    let ends = |of: &dyn Fn(&Place) -> f64| {
-        let start = (f64::INFINITY, f64::NEG_INFINITY);
-        all.iter()
-            .map(of)
-            .fold(start, |(low, high), x| (low.min(x), high.max(x)))
-    };
-    let (lat, lon) = (ends(&|place| place.0), ends(&|place| place.1));
-    let inside = |name: &str, [south, north, west, east]: [f64; 4]| -> Result<Vec<u32>> {
-        let near = 1e-6;
-        let (low, high) = ((lat.0, lon.0), (lat.1, lon.1));
-        let fits = south >= low.0 - near
-            && north <= high.0 + near
-            && west >= low.1 - near
-            && east <= high.1 + near;
-        let held = |&(_, &(phi, lambda)): &(usize, &Place)| {
-            let tall = (south - near..=north + near).contains(&phi);
-            tall && (west - near..=east + near).contains(&lambda)
-        };
-        let chosen: Vec<u32> = all
-            .iter()
-            .enumerate()
-            .filter(held)
-            .map(|(k, _)| k as u32)
-            .collect();
-        if chosen.is_empty() || !fits {
-            let message = format!(
-                "the {name} box (lat {south} to {north}, lon {west} to {east}) does not lie on \
-                 the grid (lat {} to {}, lon {} to {}); set --{name}-lat-min and so on",
-                low.0, high.0, low.1, high.1
-            );
-            return Err(Error::new(ErrorKind::Data, message));
-        }
-        Ok(chosen)
-    };
-    let downstream = inside("downstream", boxes.downstream)?;
-    let upstream = inside("upstream", boxes.upstream)?;
-    let place = |nodes: &[u32], k: usize| all[nodes[k] as usize];
+    let downstream = inside(points, "downstream", boxes.downstream)?;
+    let upstream = inside(points, "upstream", boxes.upstream)?;
+    let place = |nodes: &[u32], k: usize| points.places[nodes[k] as usize];
     let squared = |a: Place, b: Place| (a.0 - b.0) * (a.0 - b.0) + (a.1 - b.1) * (a.1 - b.1);
+    let senders = |k: usize, nodes: &[u32], here: Place, is_itself: &dyn Fn(usize) -> bool| {
+        nearest(k, nodes.len(), |s| match is_itself(s) {
+            true => f64::INFINITY,
+            false => squared(place(nodes, s), here),
+        })
+    };
 
     let (mut intra, mut inter, mut n_boundary) = (Vec::new(), Vec::new(), 0);
     for r in 0..downstream.len() {
         let here = place(&downstream, r);
-        let apart = |s: usize| {
-            if s == r {
-                f64::INFINITY
-            } else {
-                squared(place(&downstream, s), here)
-            }
-        };
-        for s in nearest(boxes.intra_k, downstream.len(), apart) {
-            intra.push((r as u32, s));
-        }
+        let within = senders(boxes.intra_k, &downstream, here, &|s| s == r);
+        intra.extend(within.into_iter().map(|s| (r as u32, s)));
         if here.1 <= boxes.boundary_lon + 1e-6 {
             n_boundary += 1;
-            let apart = |s: usize| {
-                let there = place(&upstream, s);
-                // A point of both boxes is not its own neighbour.
-                if there == here {
-                    f64::INFINITY
-                } else {
-                    squared(there, here)
-                }
-            };
-            for s in nearest(boxes.inter_k, upstream.len(), apart) {
-                inter.push((r as u32, s));
-            }
+            // A point of both boxes is not its own neighbour.
+            let is_itself = |s: usize| place(&upstream, s) == here;
+            let beyond = senders(boxes.inter_k, &upstream, here, &is_itself);
+            inter.extend(beyond.into_iter().map(|s| (r as u32, s)));
         }
     }
     if n_boundary == 0 {

@@ -23,13 +23,7 @@ fn the_flat_graph_has_the_published_counts() {
         (graph.intra.senders.len(), graph.inter.senders.len()),
         (29_768, 9_760)
     );
-    let stages: Vec<Stage> = (0..12)
-        .map(|k| Stage {
-            name: format!("layer{k}"),
-            edges: vec![0, 1],
-            nodes: vec![0, 1],
-        })
-        .collect();
+    let stages: Vec<Stage> = Stage::layers(12, &[0, 1], &[0, 1]).collect();
     let edges = [graph.intra, graph.inter];
     let pruned = prune(&[3_721, 16_261], &edges, &stages, 0);
     assert_eq!((pruned.nodes[0].len(), pruned.nodes[1].len()), (3_721, 325));

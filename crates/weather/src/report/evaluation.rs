@@ -173,8 +173,23 @@ pub fn evaluation_page(
     page.verdict = Some(verdict(found));
     page.cards = cards(found);
     let style = Style::default();
+    page.sections = score_sections(found, &style);
+    if !found.maps.is_empty() {
+        page.sections.push(maps_section(found, channels, &style));
+    }
+    let how = vec![Block::Text(how(found))];
+    page.sections
+        .push(Section::new("How this was scored", how).folded());
+    page.sections.push(Section::command(command));
+    page.footer = format!("Fitzroy {version}");
+    page
+}
+
+/// Errors by lead time, and all tables of scores.
+fn score_sections(found: &Evaluation, style: &Style) -> Vec<Section> {
+    let table = |title: &str, table| Section::new(title, vec![Block::Table(table)]);
     let leads = Block::Figure {
-        scene: leads_figure(found, &style),
+        scene: leads_figure(found, style),
         caption: "Root mean square error over the inside of the region, weighted by area. Below \
                   persistence: better than no change. Below climatology: better than the average \
                   of the hour. Below start: better than before training. Below linear: better \
@@ -182,61 +197,46 @@ pub fn evaluation_page(
                   that ends at the top leaves the chart; the table has its numbers."
             .into(),
     };
-    let mut sections = vec![
-        Section::new("Error by lead time", vec![leads]),
-        Section::new("Scores", vec![Block::Table(scores(found))]),
-    ];
+    let mut sections = vec![Section::new("Error by lead time", vec![leads])];
     if found.compared() {
-        let table = Block::Table(advantages(found));
-        sections.insert(1, Section::new("Beyond chance", vec![table]));
+        sections.push(table("Beyond chance", advantages(found)));
         let tables = (1..found.methods.len()).map(|m| Block::Table(standings(found, m)));
-        let section = Section::new("By variable and lead", tables.collect());
-        sections.insert(2, section.folded());
+        sections.push(Section::new("By variable and lead", tables.collect()).folded());
     }
+    sections.push(table("Scores", scores(found)));
     if found.n_members > 1 {
         let figure = Block::Figure {
-            scene: spread_figure(found, &style),
+            scene: spread_figure(found, style),
             caption: "Where the members are as uncertain as they say, their spread is the error of their mean. Below it \
                       the ensemble is too sure of itself."
                 .into(),
         };
-        let table = Block::Table(spread(found));
-        sections.push(Section::new("Spread and error", vec![figure, table]));
+        let blocks = vec![figure, Block::Table(spread(found))];
+        sections.push(Section::new("Spread and error", blocks));
     }
     for (title, parts, what) in [
         ("Seasons", &seasons(found), ["season", "forecasts"]),
         ("Parts of the region", &found.areas, ["subregion", "points"]),
     ] {
-        if let Some(table) = by_part(found, parts, what) {
-            sections.push(Section::new(title, vec![Block::Table(table)]).folded());
-        }
+        sections.extend(by_part(found, parts, what).map(|found| table(title, found).folded()));
     }
-    if let Some(table) = rain(found) {
-        sections.push(Section::new("Rain", vec![Block::Table(table)]));
-    }
-    if !found.maps.is_empty() {
-        let (hours, scenes) = maps_figures(found, channels, &style);
-        let caption = format!(
-            "{hours} hours ahead, from {}. Tints of truth and forecast mean the same numbers. On \
-             the outer cells the forecast is the truth, which it is forced with.",
-            found.span.0.iso()
-        );
-        let figure = |scene| Block::Figure {
-            scene,
-            caption: caption.clone(),
-        };
-        let figures = scenes.into_iter().map(figure).collect();
-        sections.push(Section::new("Maps", figures));
-    }
-    sections.push(Section::new("How this was scored", vec![Block::Text(how(found))]).folded());
-    let code = Block::Code {
-        name: "command".into(),
-        text: command.into(),
+    sections.extend(rain(found).map(|found| table("Rain", found)));
+    sections
+}
+
+/// Maps of `channels`.
+fn maps_section(found: &Evaluation, channels: &[usize], style: &Style) -> Section {
+    let (hours, scenes) = maps_figures(found, channels, style);
+    let caption = format!(
+        "{hours} hours ahead, from {}. Tints of truth and forecast mean the same numbers. On \
+         the outer cells the forecast is the truth, which it is forced with.",
+        found.span.0.iso()
+    );
+    let figure = |scene| Block::Figure {
+        scene,
+        caption: caption.clone(),
     };
-    sections.push(Section::new("Command", vec![code]).folded());
-    page.sections = sections;
-    page.footer = format!("Fitzroy {version}");
-    page
+    Section::new("Maps", scenes.into_iter().map(figure).collect())
 }
 
 fn how(found: &Evaluation) -> String {

@@ -90,18 +90,7 @@ pub fn training_page(history: &History, document: &Value) -> Page {
         page.facts
             .extend(text(name).map(|value| (label.to_string(), value)));
     }
-    let origin = &document["init_from"];
-    if let Some(from) = origin["checkpoint"].as_str() {
-        page.facts.push(("started from".into(), from.into()));
-        let new = origin["new_channels"].as_array().into_iter().flatten();
-        let new: Vec<&str> = new.filter_map(Value::as_str).collect();
-        if !new.is_empty() {
-            page.facts.push(("new channels".into(), new.join(", ")));
-        }
-    }
-    if let Some(seed) = document["seed"].as_u64() {
-        page.facts.push(("seed".into(), seed.to_string()));
-    }
+    page.facts.extend(origin(document));
     page.verdict = Some(verdict(history, document));
     page.cards = cards(history, document);
     let figure = Block::Figure {
@@ -128,35 +117,49 @@ pub fn training_page(history: &History, document: &Value) -> Page {
         let title = "Validation by variable";
         page.sections.push(Section::new(title, vec![figure]));
     }
-    let mut facts = Vec::new();
-    for (group, values) in [
-        ("", &document["plan"]),
-        ("", &document["settings"]),
-        ("", &document["network"]),
-    ] {
-        for (name, value) in values.as_object().into_iter().flatten() {
-            let shown = match value {
-                Value::String(text) => text.clone(),
-                Value::Object(_) | Value::Array(_) => continue,
-                other => other.to_string(),
-            };
-            facts.push((format!("{group}{}", name.replace('_', " ")), shown));
-        }
-    }
+    let facts = settings(document);
     if !facts.is_empty() {
-        page.sections
-            .push(Section::new("Network and settings", vec![Block::Facts(facts)]).folded());
+        let section = Section::new("Network and settings", vec![Block::Facts(facts)]);
+        page.sections.push(section.folded());
     }
-    if let Some(command) = text("command") {
-        let code = Block::Code {
-            name: "command".into(),
-            text: command,
-        };
-        page.sections
-            .push(Section::new("Command", vec![code]).folded());
-    }
+    page.sections
+        .extend(text("command").map(|command| Section::command(&command)));
     page.footer = format!("Fitzroy {}", text("version").unwrap_or_default());
     page
+}
+
+/// Where training began: the checkpoint and the channels that are new, or the seed.
+fn origin(document: &Value) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let origin = &document["init_from"];
+    if let Some(from) = origin["checkpoint"].as_str() {
+        facts.push(("started from".into(), from.into()));
+        let new = origin["new_channels"].as_array().into_iter().flatten();
+        let new: Vec<&str> = new.filter_map(Value::as_str).collect();
+        if !new.is_empty() {
+            facts.push(("new channels".into(), new.join(", ")));
+        }
+    }
+    let seed = document["seed"].as_u64();
+    facts.extend(seed.map(|seed| ("seed".into(), seed.to_string())));
+    facts
+}
+
+/// Plan, settings and network by name, but for what is a list.
+fn settings(document: &Value) -> Vec<(String, String)> {
+    let groups = ["plan", "settings", "network"].into_iter();
+    let all = groups
+        .filter_map(|group| document[group].as_object())
+        .flatten();
+    let fact = |(name, value): (&String, &Value)| {
+        let shown = match value {
+            Value::String(text) => text.clone(),
+            Value::Object(_) | Value::Array(_) => return None,
+            other => other.to_string(),
+        };
+        Some((name.replace('_', " "), shown))
+    };
+    all.filter_map(fact).collect()
 }
 
 /// Validation errors of each variable over the steps, as shares of the first; a chart each, with a line for

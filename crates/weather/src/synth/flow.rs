@@ -19,6 +19,7 @@ use super::fft::{Fft, Field};
 use super::loops::{Saturation, Wide, advance, by_wave, flat, unpack};
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::lanes::Level;
+use std::cmp::Ordering;
 use std::f64::consts::TAU;
 
 /// Side of the periodic domain, m.
@@ -104,37 +105,40 @@ pub struct Flow {
     saturation: Vec<f64>,
 }
 
+/// What multiplies each wave for a slope, but for i.
+fn slopes_of_waves(n: usize) -> Vec<f64> {
+    let slope = |k: usize| match k.cmp(&(n / 2)) {
+        Ordering::Less => TAU / SIDE_M * k as f64,
+        // The wave that two points cannot tell from its mirror image has no slope.
+        Ordering::Equal => 0.0,
+        Ordering::Greater => TAU / SIDE_M * (k as f64 - n as f64),
+    };
+    (0..n).map(slope).collect()
+}
+
+/// What is kept of every wave in a step: short ones are damped.
+fn filter(n: usize, strength: f64) -> Vec<f64> {
+    let k_max = TAU / 2.0 * n as f64 / SIDE_M;
+    let length = |k: usize| TAU / SIDE_M * k.min(n - k) as f64;
+    let kept = |kx: usize, ky: usize| {
+        let k = libm::hypot(length(kx), length(ky)) / k_max;
+        let beyond = (k - 0.65).max(0.0) / 0.35;
+        libm::exp(-strength * beyond * beyond * beyond * beyond)
+    };
+    (0..n)
+        .flat_map(|kx| (0..n).map(move |ky| kept(kx, ky)))
+        .collect()
+}
+
 impl Flow {
     /// A flow at rest on an n × n grid (a power of two from 16 on) with steps of `dt` seconds.
     pub fn new(n: usize, dt: f64, physics: Physics) -> Self {
         let zero = Field::zero(n);
         let three = [zero.clone(), zero.clone(), zero.clone()];
-        let wave = (0..n)
-            .map(|k| {
-                let signed = if k < n / 2 {
-                    k as f64
-                } else {
-                    k as f64 - n as f64
-                };
-                // The wave that two points cannot tell from its mirror image has no slope.
-                if k == n / 2 {
-                    0.0
-                } else {
-                    TAU / SIDE_M * signed
-                }
-            })
-            .collect::<Vec<_>>();
-        let k_max = TAU / 2.0 * n as f64 / SIDE_M;
-        let unsigned = |k: usize| TAU / SIDE_M * k.min(n - k) as f64;
-        let mut filter = vec![1.0; n * n];
-        for kx in 0..n {
-            for ky in 0..n {
-                let k = libm::hypot(unsigned(kx), unsigned(ky)) / k_max;
-                let beyond = (k - 0.65).max(0.0) / 0.35;
-                filter[kx * n + ky] =
-                    libm::exp(-physics.filter * beyond * beyond * beyond * beyond);
-            }
-        }
+        let wave = slopes_of_waves(n);
+        let squares = wave
+            .iter()
+            .flat_map(|kx| wave.iter().map(move |ky| kx * kx + ky * ky));
         let mut flow = Flow {
             n,
             dt,
@@ -145,21 +149,17 @@ impl Flow {
             n_steps: 0,
             psi: [zero.clone(), zero.clone()],
             packs: vec![zero; 8],
-            k2: Vec::new(),
+            k2: squares.collect(),
             inverse: Vec::new(),
-            wave,
-            filter,
+            filter: filter(n, physics.filter),
             slope: [vec![0.0; n * n], vec![0.0; n * n]],
             land: vec![0.0; n * n],
             rain: vec![0.0; n * n],
             saturation: vec![0.0; n * n],
+            wave,
             physics,
         };
-        let (wave, f) = (&flow.wave, flow.stretching());
-        let squares = wave
-            .iter()
-            .flat_map(|kx| wave.iter().map(move |ky| kx * kx + ky * ky));
-        flow.k2 = squares.collect();
+        let f = flow.stretching();
         let inverse = |k2: &f64| {
             let a = -(k2 + f);
             if *k2 == 0.0 {

@@ -3,8 +3,9 @@
 use super::checkpoint::{Checkpoint, Found};
 use super::identity::{differing, saved_architecture, saved_task};
 use super::model::initial;
-use super::problem::{Architecture, Problem, Task, Weighting};
+use super::problem::{Architecture, Problem, Task};
 use super::scales::Scales;
+use super::weights::Weighting;
 use crate::data::{Archive, Channel, Climatology, FORCINGS, Normaliser, Splits};
 use fitzroy::{Error, Result};
 use fitzroy_device::nn::{Network, Parameter, Recompute};

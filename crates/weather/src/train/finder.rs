@@ -64,6 +64,28 @@ fn two_digits(x: f64) -> f64 {
     text.parse().unwrap_or(x)
 }
 
+/// The windows of each step of the search, drawn as training draws them.
+fn drawn(windows: &[u32], s: &Settings) -> Result<Vec<Vec<u32>>> {
+    let needed = s.batch_size * s.accumulate;
+    if windows.len() < needed {
+        let message = format!(
+            "the search needs {needed} training windows, there are {}",
+            windows.len()
+        );
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let mut drawn: Vec<Vec<u32>> = Vec::new();
+    for epoch in 0.. {
+        let all = order(windows, s.seed, epoch);
+        drawn.extend(all.chunks_exact(needed).map(<[u32]>::to_vec));
+        if drawn.len() >= STEPS {
+            break;
+        }
+    }
+    drawn.truncate(STEPS);
+    Ok(drawn)
+}
+
 /// Trains a fresh network, or the one that is started from, with a rate that grows from step to
 /// step by a constant factor, until the loss leaves or the rates end. Nothing is kept of it; none
 /// if the user stopped it.
@@ -90,29 +112,13 @@ pub fn find_rate(
     let mut checkpoint = first(problem, &network, s, own);
     let mut engine = Engine::new(target, problem, s, rollouts.longest(), &checkpoint)?;
     let steps = rollouts.steps(0);
-    let windows = problem.windows(Split::Train, steps).0;
-    let needed = s.batch_size * s.accumulate;
-    if windows.len() < needed {
-        let message = format!(
-            "the search needs {needed} training windows, there are {}",
-            windows.len()
-        );
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
-    let mut drawn: Vec<Vec<u32>> = Vec::new();
-    for epoch in 0.. {
-        let all = order(&windows, s.seed, epoch);
-        drawn.extend(all.chunks_exact(needed).map(<[u32]>::to_vec));
-        if drawn.len() >= STEPS {
-            break;
-        }
-    }
+    let drawn = drawn(&problem.windows(Split::Train, steps).0, s)?;
     let of_start = |own: &Vec<u32>| Ok(engine.validate(problem, &checkpoint, own, steps)?.0);
-    let of_start: Result<Vec<f64>> = drawn[..STEPS].iter().map(of_start).collect();
+    let of_start: Result<Vec<f64>> = drawn.iter().map(of_start).collect();
     let of_start = of_start?;
     let mut ratios = Vec::new();
     let mut batch = Batch::default();
-    for (k, own) in drawn[..STEPS].iter().enumerate() {
+    for (k, own) in drawn.iter().enumerate() {
         if caller.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }

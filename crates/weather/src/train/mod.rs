@@ -13,6 +13,7 @@ mod files;
 mod finder;
 mod forecaster;
 mod identity;
+mod layout;
 mod marks;
 mod model;
 mod plan;
@@ -26,6 +27,7 @@ mod schedule;
 #[allow(clippy::unwrap_used)]
 pub(crate) mod tests;
 mod used;
+mod weights;
 
 pub use batch::{Batch, order};
 pub use beside::{BesideStart, Monitor};
@@ -40,8 +42,9 @@ pub use forecaster::{Extent, Forecaster, Rollout, Start};
 pub use identity::Wanted;
 pub use model::{Learner, Predictor, initial, untrained};
 pub use plan::{Plan, Settings, plan};
-pub use problem::{Architecture, Baseline, GraphKind, LossKind, Problem, Task, Weighting};
+pub use problem::{Architecture, Baseline, GraphKind, Problem, Task};
 pub use profile::{Profile, Timed};
 pub use resume::resumed;
 pub use run::{train, train_on};
 pub use schedule::{Rollouts, Schedule};
+pub use weights::{LossKind, Weighting};

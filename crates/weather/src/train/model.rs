@@ -1,7 +1,8 @@
 //! A network at work: forecasts of several steps, their loss, and its gradient.
 
 use super::batch::Batch;
-use super::problem::{LossKind, Problem, Task};
+use super::problem::{Problem, Task};
+use super::weights::LossKind;
 use crate::data::FORCINGS;
 use fitzroy::Result;
 use fitzroy::rng::{Purpose, Rng};

@@ -125,13 +125,8 @@ impl Plan {
     }
 }
 
-/// Checks settings against a problem and says what a run will be.
-///
-/// # Errors
-/// A setting is out of range, there are fewer windows than a batch needs, or it will not fit
-/// into memory (the message has the parts and what to change).
-pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
-    let s = settings;
+/// Refuses settings that are out of range, whatever the problem.
+fn check_ranges(s: &Settings) -> Result<()> {
     for (name, value) in [
         ("batch_size", s.batch_size as u64),
         ("num_epochs", s.n_epochs),
@@ -166,6 +161,17 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
             "⟨ema {average}⟩: must lie between 0 and 1, as 0.999"
         )));
     }
+    Ok(())
+}
+
+/// Checks settings against a problem and says what a run will be.
+///
+/// # Errors
+/// A setting is out of range, there are fewer windows than a batch needs, or it will not fit
+/// into memory (the message has the parts and what to change).
+pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
+    let s = settings;
+    check_ranges(s)?;
     let rollouts = Rollouts::parse(&s.rollout_steps, s.n_epochs)?;
     if rollouts.longest() > 1 && !problem.is_forecast() {
         return Err(Error::usage(
@@ -199,20 +205,12 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
     let planned = s.max_steps.map_or(planned, |most| planned.min(most.max(1)));
     Schedule::new(s.learning_rate, s.warmup_steps, s.decay_steps, planned)?;
     let size = (s.batch_size, rollouts.longest());
+    let nodes = problem.spec.nodes.iter();
+    let nodes = nodes.map(|set| (format!("nodes {}", set.name), set.n));
+    let edges = problem.spec.edges.iter();
+    let edges = edges.map(|set| (format!("edges {}", set.name), set.senders.len()));
     let plan = Plan {
-        sets: problem
-            .spec
-            .nodes
-            .iter()
-            .map(|set| (format!("nodes {}", set.name), set.n))
-            .chain(
-                problem
-                    .spec
-                    .edges
-                    .iter()
-                    .map(|e| (format!("edges {}", e.name), e.senders.len())),
-            )
-            .collect(),
+        sets: nodes.chain(edges).collect(),
         n_pruned: problem.n_pruned,
         n_parameters: network.n_parameters(),
         flops_per_step: 6 * network.multiply_adds(s.batch_size) * s.accumulate as u64,

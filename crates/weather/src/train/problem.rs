@@ -3,13 +3,13 @@
 use super::carry::Provenance;
 use super::checkpoint::Checkpoint;
 use super::identity::{saved_architecture, saved_task};
+use super::layout::{Fed, Layout};
 use super::scales::Scales;
-use crate::data::{
-    Archive, Channel, Climatology, FORCINGS, Normaliser, Split, Splits, statics, windows,
-};
-use crate::graph::{Boxes, flat, grid_set, mesh, prune};
-use fitzroy::{Error, ErrorKind, Named, Result};
-use fitzroy_device::nn::{Input, Network, NodeSet, Recompute, Spec, Stage};
+use super::weights::{Weighting, boundary, channel_weights, node_weights};
+use crate::data::{Archive, Channel, Climatology, Normaliser, Split, Splits, statics, windows};
+use crate::graph::Boxes;
+use fitzroy::{Error, Named, Result};
+use fitzroy_device::nn::{Network, Recompute, Spec};
 use serde_json::{Value, json};
 
 /// What is learnt.
@@ -22,6 +22,28 @@ pub enum Task {
     },
     /// Rain one step ahead in a downstream box.
     Precip(Boxes),
+}
+
+impl Task {
+    /// The channels that come out, by number.
+    fn targets(&self, channels: &[Channel]) -> Result<Vec<usize>> {
+        match self {
+            Task::Forecast { .. } => Ok((0..channels.len()).collect()),
+            Task::Precip(_) => {
+                let rain = channels.iter().position(Channel::is_rain);
+                let rain = rain.map(|rain| vec![rain]);
+                rain.ok_or_else(|| Error::data("⟨task precip⟩ needs the variable `precipitation`"))
+            }
+        }
+    }
+
+    /// Outer cells that are set to the truth.
+    fn boundary_width(&self) -> usize {
+        match self {
+            Task::Forecast { boundary_width } => *boundary_width,
+            Task::Precip(_) => 0,
+        }
+    }
 }
 
 /// Which graph.
@@ -72,55 +94,6 @@ pub struct Architecture {
     pub n_hidden: usize,
 }
 
-/// Penalty of a residual.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossKind {
-    /// r².
-    Mse,
-    /// |r|.
-    Mae,
-    /// r²/2 for |r| ≤ 1, else |r| − ½.
-    Huber,
-}
-
-impl Named for LossKind {
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("mse", LossKind::Mse),
-        ("mae", LossKind::Mae),
-        ("huber", LossKind::Huber),
-    ];
-}
-
-/// Weights of the loss.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Weighting {
-    /// Penalty.
-    pub loss: LossKind,
-    /// Weight of a variable; 1 where none is given.
-    pub variables: Vec<(String, f64)>,
-    /// Weight of heavy rain, and where it begins, in mm (precip).
-    pub heavy: (f64, f64),
-}
-
-impl Default for Weighting {
-    fn default() -> Self {
-        Weighting {
-            loss: LossKind::Mse,
-            variables: Vec::new(),
-            heavy: (3.0, 10.0),
-        }
-    }
-}
-
-/// A set of nodes that is fed sample by sample.
-#[derive(Clone, Debug)]
-pub(super) struct Fed {
-    /// Its number in the network.
-    pub(super) set: usize,
-    /// Its nodes in the grid.
-    pub(super) nodes: Vec<u32>,
-}
-
 /// Everything training and scoring need to know.
 pub struct Problem {
     /// Normalised data.
@@ -159,14 +132,6 @@ pub struct Problem {
     pub(super) statics: (Vec<f32>, usize),
 }
 
-/// True on the outer `width` cells of a grid.
-fn boundary(n_lat: usize, n_lon: usize, width: usize) -> Vec<bool> {
-    let edge = |k: usize, n: usize| k < width || k + width >= n;
-    (0..n_lat * n_lon)
-        .map(|k| edge(k / n_lon, n_lat) || edge(k % n_lon, n_lon))
-        .collect()
-}
-
 impl Problem {
     /// Builds graph and weights; normalises the archive, with `normaliser` where one is given.
     ///
@@ -201,19 +166,8 @@ impl Problem {
         let usual = usual.map(Climatology::overall);
         let normaliser = scales.settle(&mut archive, &splits, linear, usual)?;
         let n = archive.n_nodes();
-        let targets: Vec<usize> = match task {
-            Task::Forecast { .. } => (0..archive.channels.len()).collect(),
-            Task::Precip(_) => {
-                let rain = archive.channels.iter().position(Channel::is_rain);
-                vec![rain.ok_or_else(|| {
-                    Error::data("⟨task precip⟩ needs the variable `precipitation`")
-                })?]
-            }
-        };
-        let width = match task {
-            Task::Forecast { boundary_width } => boundary_width,
-            Task::Precip(_) => 0,
-        };
+        let targets = task.targets(&archive.channels)?;
+        let width = task.boundary_width();
         let (n_rows, n_columns) = archive.shape();
         let forced = boundary(n_rows, n_columns, width);
         if forced.iter().all(|&b| b) {
@@ -225,31 +179,12 @@ impl Problem {
             Task::Forecast { .. } => statics(&archive, &forced),
             Task::Precip(_) => (Vec::new(), 0),
         };
-        let built = graph(&archive, &task, &architecture, statics.1)?;
+        let built = Layout::new(&archive, &task, &architecture, statics.1)?;
         let outputs = built.fed[0].nodes.clone();
-        let inside = |&g: &u32| !forced[g as usize];
-        let areas = archive.curved.map(|_| archive.points().areas());
-        let area = |&g: &u32| match &areas {
-            None => libm::cos(archive.place(g as usize).0.to_radians()),
-            Some(areas) => areas[g as usize],
-        };
-        let interior: Vec<f64> = outputs.iter().filter(|g| inside(g)).map(area).collect();
-        let mean = interior.iter().sum::<f64>() / interior.len() as f64;
-        let node_weights: Vec<f32> = outputs
-            .iter()
-            .map(|g| match (&task, inside(g)) {
-                (_, false) => 0.0,
-                (Task::Precip(_), _) => 1.0,
-                _ => (area(g) / mean) as f32,
-            })
-            .collect();
-        let mut channel_weights = channel_weights(&archive.channels, &targets, &weighting)?;
-        // A loss is a mean over what is known: its sums miss the rest, by this share on average.
-        for (weight, &channel) in channel_weights.iter_mut().zip(&targets) {
-            let places = (&outputs[..], &node_weights[..]);
-            let share = archive.known_share(channel, places, &splits.train);
-            *weight = (f64::from(*weight) / share.max(f64::MIN_POSITIVE)) as f32;
-        }
+        let node_weights = node_weights(&archive, &task, &outputs, &forced);
+        let places = (&outputs[..], &node_weights[..]);
+        let train = &splits.train;
+        let channel_weights = channel_weights(&archive, &targets, &weighting, places, train)?;
         debug_assert!(outputs.iter().all(|&g| (g as usize) < n));
         let mut spec = built.spec;
         spec.out_channels = targets.len();
@@ -366,163 +301,4 @@ impl Problem {
             "lon": self.archive.lon,
         })
     }
-}
-
-/// λ·p/Σp over a variable's levels.
-fn channel_weights(
-    channels: &[Channel],
-    targets: &[usize],
-    weighting: &Weighting,
-) -> Result<Vec<f32>> {
-    for (name, weight) in &weighting.variables {
-        let known = channels.iter().any(|c| c.variable == *name);
-        if !known || !(*weight >= 0.0) {
-            let message = format!(
-                "⟨loss_weights {name}={weight}⟩: needs a variable of the data and a weight from 0"
-            );
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
-    }
-    let weight = |&k: &usize| {
-        let channel = &channels[k];
-        let given = weighting
-            .variables
-            .iter()
-            .find(|(name, _)| *name == channel.variable);
-        let own = given.map_or(1.0, |(_, weight)| *weight);
-        let levels = channels.iter().filter(|c| c.variable == channel.variable);
-        let sum: f64 = levels.filter_map(|c| c.level).sum();
-        (own * channel.level.map_or(1.0, |p| p / sum)) as f32
-    };
-    Ok(targets.iter().map(weight).collect())
-}
-
-struct Built {
-    spec: Spec,
-    fed: Vec<Fed>,
-    n_pruned: usize,
-}
-
-fn graph(
-    archive: &Archive,
-    task: &Task,
-    architecture: &Architecture,
-    n_statics: usize,
-) -> Result<Built> {
-    let n = archive.n_nodes();
-    let forced = if matches!(task, Task::Forecast { .. }) {
-        3 * FORCINGS + n_statics
-    } else {
-        0
-    };
-    let channels = 2 * archive.channels.len() + forced;
-    let set = |name: &str, n: usize| NodeSet {
-        name: name.into(),
-        n,
-        input: Input::Samples { channels },
-    };
-    let layers = |edges: &[usize], nodes: &[usize]| -> Vec<Stage> {
-        let layer = |k| Stage {
-            name: format!("layer{k}"),
-            edges: edges.to_vec(),
-            nodes: nodes.to_vec(),
-        };
-        (0..architecture.n_layers).map(layer).collect()
-    };
-    let spec = |nodes, edges, stages| Spec {
-        latent: architecture.latent,
-        hidden: architecture.hidden,
-        n_hidden: architecture.n_hidden,
-        nodes,
-        edges,
-        stages,
-        output: 0,
-        out_channels: 1,
-    };
-    match (architecture.graph, task) {
-        (GraphKind::Mesh, Task::Forecast { .. }) => {
-            let mesh = mesh(&archive.points());
-            let fixed = mesh_features(&mesh.nodes);
-            let node = NodeSet {
-                name: "mesh".into(),
-                n: mesh.nodes.len(),
-                input: Input::Fixed {
-                    channels: 4,
-                    values: fixed,
-                },
-            };
-            let stage = |name: &str, edges: &[usize], nodes: &[usize]| Stage {
-                name: name.into(),
-                edges: edges.to_vec(),
-                nodes: nodes.to_vec(),
-            };
-            let mut stages = vec![stage("encode", &[0], &[1, 0])];
-            stages.extend(layers(&[1], &[1]));
-            stages.push(stage("process_to_grid", &[2], &[0]));
-            Ok(Built {
-                spec: spec(
-                    vec![set("grid", n), node],
-                    vec![mesh.up, mesh.within, mesh.down],
-                    stages,
-                ),
-                fed: vec![Fed {
-                    set: 0,
-                    nodes: (0..n as u32).collect(),
-                }],
-                n_pruned: 0,
-            })
-        }
-        (GraphKind::Flat, Task::Precip(boxes)) => {
-            let flat = flat(&archive.points(), boxes)?;
-            let stages = layers(&[0, 1], &[0, 1]);
-            let sizes = [flat.downstream.len(), flat.upstream.len()];
-            let pruned = prune(&sizes, &[flat.intra, flat.inter], &stages, 0);
-            let upstream: Vec<u32> = pruned.nodes[1]
-                .iter()
-                .map(|&k| flat.upstream[k as usize])
-                .collect();
-            let n_pruned = flat.upstream.len() - upstream.len();
-            let nodes = vec![set("downstream", sizes[0]), set("upstream", upstream.len())];
-            Ok(Built {
-                spec: spec(nodes, pruned.edges, stages),
-                fed: vec![
-                    Fed {
-                        set: 0,
-                        nodes: flat.downstream,
-                    },
-                    Fed {
-                        set: 1,
-                        nodes: upstream,
-                    },
-                ],
-                n_pruned,
-            })
-        }
-        (GraphKind::Flat, Task::Forecast { .. }) => Ok(Built {
-            spec: spec(
-                vec![set("grid", n)],
-                vec![grid_set(&archive.points())],
-                layers(&[0], &[0]),
-            ),
-            fed: vec![Fed {
-                set: 0,
-                nodes: (0..n as u32).collect(),
-            }],
-            n_pruned: 0,
-        }),
-        (GraphKind::Mesh, Task::Precip(_)) => Err(Error::new(
-            ErrorKind::Usage,
-            "⟨graph mesh⟩ covers one region; use ⟨graph flat⟩ for ⟨task precip⟩",
-        )),
-    }
-}
-
-/// sin and cos of latitude and longitude of mesh nodes.
-fn mesh_features(nodes: &[crate::graph::Place]) -> Vec<f64> {
-    let of = |&(phi, lambda): &(f64, f64)| {
-        let (a, b) = libm::sincos(phi.to_radians());
-        let (c, d) = libm::sincos(lambda.to_radians());
-        [a, b, c, d]
-    };
-    nodes.iter().flat_map(of).collect()
 }

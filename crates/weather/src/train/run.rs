@@ -119,6 +119,7 @@ pub fn train_on(
         steps,
     };
     let recorder = Recorder::open(folder, (caller.wall_time)(), s.tensorboard)?;
+    let profiler = caller.profile.clone();
     let mut run = Run {
         problem,
         settings,
@@ -138,33 +139,10 @@ pub fn train_on(
         unwritten: Vec::new(),
         spent: (now, 0.0),
         durations: Vec::new(),
-        profiler: None,
+        profiler: profiler.map(|clock| Profiler::new(clock, &network, s.batch_size)),
     };
-    run.profiler = caller
-        .profile
-        .clone()
-        .map(|clock| Profiler::new(clock, &network, s.batch_size));
     let ended = run.whole()?;
-    let beside_start = run.beside_start(ended)?;
-    let total = (caller.now)() - run.spent.0;
-    let mut later = run.durations.split_off(1.min(run.durations.len()));
-    later.sort_by(f64::total_cmp);
-    let median = later.get(later.len() / 2).copied().unwrap_or(f64::NAN);
-    Ok(Outcome {
-        ended,
-        progress: run.checkpoint.progress.clone(),
-        last_loss: run.last_loss,
-        best: run.files.best.clone(),
-        unwritten: run.unwritten,
-        beside_start,
-        data_wait: if total > 0.0 {
-            run.spent.1 / total
-        } else {
-            0.0
-        },
-        step_s: (run.durations.first().copied().unwrap_or(f64::NAN), median),
-        profile: run.profiler.map(Profiler::finish),
-    })
+    run.outcome(ended)
 }
 
 /// Threads that make batches ahead, in turn: batch k comes from reader k modulo their number.
@@ -233,6 +211,31 @@ impl Run<'_> {
             leads,
             flops,
         )
+    }
+
+    /// What is left of a run that has ended.
+    fn outcome(mut self, ended: Ended) -> Result<Outcome> {
+        let beside_start = self.beside_start(ended)?;
+        let total = (self.caller.now)() - self.spent.0;
+        let first = self.durations.first().copied().unwrap_or(f64::NAN);
+        let mut later = self.durations.split_off(1.min(self.durations.len()));
+        later.sort_by(f64::total_cmp);
+        let median = later.get(later.len() / 2).copied().unwrap_or(f64::NAN);
+        Ok(Outcome {
+            ended,
+            progress: self.checkpoint.progress,
+            last_loss: self.last_loss,
+            best: self.files.best,
+            unwritten: self.unwritten,
+            beside_start,
+            data_wait: if total > 0.0 {
+                self.spent.1 / total
+            } else {
+                0.0
+            },
+            step_s: (first, median),
+            profile: self.profiler.map(Profiler::finish),
+        })
     }
 
     fn epochs(&mut self) -> Result<Ended> {
