@@ -214,14 +214,8 @@ fn ended(step: &steps::Step, status: &str, why: String, seconds: f64) -> Value {
     })
 }
 
-/// One step as a child with a time limit.
-fn child(step: &steps::Step, limit_s: u64, arguments: &Arguments, cache: &Path) -> Value {
-    let start = Instant::now();
-    let failed = |why: String, seconds: f64| ended(step, "fail", why, seconds);
-    let program = match std::env::current_exe() {
-        Ok(program) => program,
-        Err(error) => return failed(format!("this program is not found: {error}"), 0.0),
-    };
+/// This program, asked for one step.
+fn command(program: &Path, step: &steps::Step, arguments: &Arguments, cache: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(["--step", step.name]).stdout(Stdio::piped());
     command.arg("--cache").arg(cache);
@@ -234,7 +228,18 @@ fn child(step: &steps::Step, limit_s: u64, arguments: &Arguments, cache: &Path) 
     if arguments.rehearse {
         command.arg("--rehearse");
     }
-    let mut child = match command.spawn() {
+    command
+}
+
+/// One step as a child with a time limit.
+fn child(step: &steps::Step, limit_s: u64, arguments: &Arguments, cache: &Path) -> Value {
+    let start = Instant::now();
+    let failed = |why: String, seconds: f64| ended(step, "fail", why, seconds);
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return failed(format!("this program is not found: {error}"), 0.0),
+    };
+    let mut child = match command(&program, step, arguments, cache).spawn() {
         Ok(child) => child,
         Err(error) => return failed(format!("it does not start: {error}"), 0.0),
     };

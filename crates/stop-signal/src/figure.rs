@@ -50,34 +50,19 @@ fn layers(
 /// The inhibition function, signal-respond and go response times, accuracy by delay, and quantiles
 /// of response times, each against the posterior predictive. `go_rt` is the mean of the data.
 pub fn behaviour(all: &[Compared], go_rt: f64, style: &Style) -> Scene {
-    let blue = Ink::Series(0);
-    let inhibition = layers(
-        all,
-        |w| match w {
-            Statistic::Respond(d) => Some(d),
-            _ => None,
-        },
-        blue,
-        "",
-    );
-    let accuracy = layers(
-        all,
-        |w| match w {
-            Statistic::Accuracy(d) => Some(d),
-            _ => None,
-        },
-        blue,
-        "",
-    );
-    let mut times = layers(
-        all,
-        |w| match w {
-            Statistic::Time(d) => Some(d),
-            _ => None,
-        },
-        blue,
-        "",
-    );
+    let of = |pick: fn(Statistic) -> Option<f64>| layers(all, pick, Ink::Series(0), "");
+    let inhibition = of(|w| match w {
+        Statistic::Respond(d) => Some(d),
+        _ => None,
+    });
+    let accuracy = of(|w| match w {
+        Statistic::Accuracy(d) => Some(d),
+        _ => None,
+    });
+    let mut times = of(|w| match w {
+        Statistic::Time(d) => Some(d),
+        _ => None,
+    });
     if let Some(Layer::Band { x, .. }) = times.first() {
         let ends = vec![
             x.first().copied().unwrap_or(0.0),
@@ -91,24 +76,15 @@ pub fn behaviour(all: &[Compared], go_rt: f64, style: &Style) -> Scene {
             stroke,
         });
     }
-    let mut quantiles = layers(
-        all,
-        |w| match w {
-            Statistic::Quantile(true, q) => Some(q),
-            _ => None,
-        },
-        blue,
-        "",
-    );
-    quantiles.extend(layers(
-        all,
-        |w| match w {
-            Statistic::Quantile(false, q) => Some(q),
-            _ => None,
-        },
-        Ink::Series(1),
-        ", wrong responses",
-    ));
+    let mut quantiles = of(|w| match w {
+        Statistic::Quantile(true, q) => Some(q),
+        _ => None,
+    });
+    let wrong = |w| match w {
+        Statistic::Quantile(false, q) => Some(q),
+        _ => None,
+    };
+    quantiles.extend(layers(all, wrong, Ink::Series(1), ", wrong responses"));
     let delay = "stop-signal delay (s)";
     charts(
         "Stop-signal behaviour: data against posterior predictive",

@@ -64,19 +64,7 @@ impl GroupFits<'_> {
         share: impl FnOnce(&Array, usize) -> Result<Option<Range<usize>>>,
         options: impl FnOnce(&Roles) -> Result<Options>,
     ) -> Result<Fitted> {
-        let at = self.position(&arrays)?;
-        let groups = match &arrays[at].values {
-            Values::Real(values) => Groups::by_number(values),
-            Values::Text(cells) => Groups::by_label(cells),
-        };
-        let groups = match share(&arrays[at], groups.len())? {
-            Some(part) => groups.part(part),
-            None => groups,
-        };
-        let used = self.formula.roles(&[self.column], &[]);
-        if used.is_ok_and(|roles| roles.predictors.is_empty()) {
-            arrays.remove(at);
-        }
+        let groups = self.groups(&mut arrays, share)?;
         // A group with gaps is that group's failure, not the batch's.
         let request = Request {
             unchecked: true,
@@ -127,6 +115,28 @@ impl GroupFits<'_> {
             groups,
             batch,
         })
+    }
+
+    /// The groups; unless the formula uses their column, it leaves `arrays`.
+    fn groups(
+        &self,
+        arrays: &mut Vec<Array>,
+        share: impl FnOnce(&Array, usize) -> Result<Option<Range<usize>>>,
+    ) -> Result<Groups> {
+        let at = self.position(arrays)?;
+        let groups = match &arrays[at].values {
+            Values::Real(values) => Groups::by_number(values),
+            Values::Text(cells) => Groups::by_label(cells),
+        };
+        let groups = match share(&arrays[at], groups.len())? {
+            Some(part) => groups.part(part),
+            None => groups,
+        };
+        let used = self.formula.roles(&[self.column], &[]);
+        if used.is_ok_and(|roles| roles.predictors.is_empty()) {
+            arrays.remove(at);
+        }
+        Ok(groups)
     }
 
     /// The place of the column of groups among `arrays`.

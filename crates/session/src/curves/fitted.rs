@@ -5,12 +5,12 @@ use crate::folder::Folder;
 use fitzroy::data::{DataFile, TableOptions};
 use fitzroy::report::json_number;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::Data;
 use fitzroy_curve_fit::fit::{
     self, Component, Estimate, Plan, Prediction, Quality, Regions, Resampled,
 };
 use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::report::{self, Serial, Shown, Timing, Told, View};
+use fitzroy_curve_fit::{Data, Options};
 use fitzroy_device::probe;
 use fitzroy_report::page::Page;
 use serde_json::{Map, Value, json};
@@ -68,6 +68,38 @@ pub struct Outputs<'o> {
     pub renames: &'o [(String, String)],
     /// What is said of tables.
     pub tables: Option<&'o TableOptions>,
+}
+
+impl<'d> Fitted<'d> {
+    /// A fit of `table`, without what may be computed beside it.
+    pub(super) fn new(
+        plan: Plan,
+        table: impl Table + 'd,
+        options: &Options,
+        (estimate, quality): (Estimate, Quality),
+        device: FitDevice,
+    ) -> Self {
+        Fitted {
+            plan,
+            table: Box::new(table),
+            data: None,
+            y: "y".into(),
+            view: View::default(),
+            sigma: None,
+            absolute_sigma: options.absolute_sigma,
+            seed: options.seed,
+            estimate,
+            quality,
+            timing: Timing::default(),
+            profiles: Vec::new(),
+            regions: Regions::default(),
+            resampled: None,
+            whitened: None,
+            priors: Vec::new(),
+            costs: Vec::new(),
+            device,
+        }
+    }
 }
 
 impl Fitted<'_> {

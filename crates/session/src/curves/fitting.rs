@@ -7,10 +7,12 @@ use crate::device::Request;
 use crate::face::{Face, silent};
 use crate::session::NEVER;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::fit::{self, Estimate, Plan, Resampling, fit_and_measure};
-use fitzroy_curve_fit::method::{Next, Progress};
+use fitzroy_curve_fit::fit::{
+    self, Correlated, Estimate, Plan, Quality, Resampling, fit_and_measure,
+};
+use fitzroy_curve_fit::method::{Next, Observer, Progress};
 use fitzroy_curve_fit::pass::Table;
-use fitzroy_curve_fit::report::{Timing, View};
+use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::{Data, Formula, Options, Sigma};
 use fitzroy_device::choice::Choice;
 use std::sync::Arc;
@@ -168,9 +170,9 @@ impl<'a> Fitting<'a> {
     /// # Errors
     /// Something is wrong with data or options, or the device cannot be used. A fit that does not
     /// converge is no error.
-    pub fn run(self) -> Result<Fitted<'a>> {
-        let (clock, options, data) = (self.clock, self.options, self.data);
-        let mut device = match self.device {
+    pub fn run(mut self) -> Result<Fitted<'a>> {
+        let (clock, options, data) = (self.clock, self.options.clone(), self.data);
+        let mut device = match self.device.take() {
             Some(device) => device,
             None => FitDevice::choose(&self.request, options.threads)?,
         };
@@ -203,69 +205,80 @@ impl<'a> Fitting<'a> {
         };
         let (mut estimate, measured) = fit_and_measure(&plan, passes, &options, observer)?;
         device.tell_failed(&*self.face);
-        let in_both = !self.x_sigma.is_empty();
-        if in_both {
-            let found = fit::orthogonal(&plan, data, &self.x_sigma, &options, &estimate, observer)?;
-            estimate = found.estimate;
-        }
-        let correlated = match &self.sigma_matrix {
-            Some(matrix) => {
-                let found = fit::correlated(&plan, data, matrix, &options, &estimate, observer)?;
-                estimate = found.estimate.clone();
-                Some(found)
-            }
-            None => None,
-        };
+        let correlated = self.refine(&plan, &mut estimate, observer)?;
         timing.fit = clock.seconds() - before;
         timing.total = clock.seconds();
         estimate.n_dropped = self.n_dropped;
         // The measures of the residuals take another read, which many rows would feel.
-        let mut quality = match measured.filter(|_| !in_both && correlated.is_none()) {
+        let plain = self.x_sigma.is_empty() && correlated.is_none();
+        let measured = match measured.filter(|_| plain) {
             Some(quality) => quality,
             None => fit::quality(&plan, &table, &estimate)?,
         };
-        match (in_both, &correlated) {
-            // Criteria and tests are of errors of the response alone.
-            (true, _) => {
-                let none = f64::NAN;
-                (quality.aic, quality.bic, quality.chi2_p) = (none, none, none);
-                quality.pattern = None;
-            }
-            (_, Some(found)) => quality = found.quality(&quality),
-            _ => {}
-        }
-        if !in_both {
-            estimate.weigh(&quality);
-        }
+        let quality = self.judge(&mut estimate, measured, correlated.as_ref());
         let profiles = profiles(self.profiles, &plan, passes, &options, &estimate)?;
         let names: Vec<String> = profiles.iter().map(|(name, ..)| name.clone()).collect();
         let levels = [ONE_SIGMA, options.confidence];
         let regions = fit::regions(&plan, passes, &estimate, &names, &levels)?;
-        let resampled = match self.resampling {
-            Some(how) => Some(fit::resample(&plan, data, &options, &estimate, how)?),
-            None => None,
-        };
+        let resampled = self.resampling;
+        let resampled = resampled.map(|how| fit::resample(&plan, data, &options, &estimate, how));
+        let resampled = resampled.transpose()?;
         drop(remote);
         Ok(Fitted {
-            plan,
-            table: Box::new(table),
             data: Some(data),
             y: self.y,
-            view: View::default(),
-            sigma: None,
-            absolute_sigma: options.absolute_sigma,
-            seed: options.seed,
-            estimate,
-            quality,
             timing,
             profiles,
             regions,
             resampled,
             whitened: correlated.map(|found| found.residuals),
-            priors: Vec::new(),
             costs,
-            device,
+            ..Fitted::new(plan, table, &options, (estimate, quality), device)
         })
+    }
+}
+
+impl Fitting<'_> {
+    /// Goes on from an ordinary fit to errors of predictors, and to correlated errors of the response.
+    fn refine(
+        &self,
+        plan: &Plan,
+        estimate: &mut Estimate,
+        observer: &mut Observer<'_>,
+    ) -> Result<Option<Correlated>> {
+        let (data, options) = (self.data, &self.options);
+        if !self.x_sigma.is_empty() {
+            let found = fit::orthogonal(plan, data, &self.x_sigma, options, estimate, observer)?;
+            *estimate = found.estimate;
+        }
+        let Some(matrix) = &self.sigma_matrix else {
+            return Ok(None);
+        };
+        let found = fit::correlated(plan, data, matrix, options, estimate, observer)?;
+        *estimate = found.estimate.clone();
+        Ok(Some(found))
+    }
+
+    /// What holds of the measures of residuals, and what these say of the estimate.
+    fn judge(
+        &self,
+        estimate: &mut Estimate,
+        measured: Quality,
+        correlated: Option<&Correlated>,
+    ) -> Quality {
+        if !self.x_sigma.is_empty() {
+            // Criteria and tests are of errors of the response alone.
+            return Quality {
+                aic: f64::NAN,
+                bic: f64::NAN,
+                chi2_p: f64::NAN,
+                pattern: None,
+                ..measured
+            };
+        }
+        let quality = correlated.map_or(measured, |found| found.quality(&measured));
+        estimate.weigh(&quality);
+        quality
     }
 }
 

@@ -9,11 +9,11 @@ use crate::folder::Folder;
 use crate::progress::{PROGRESS, State};
 use fitzroy::data::TableOptions;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::fit::{Plan, Regions, fit_table, quality};
+use fitzroy_curve_fit::fit::{Plan, fit_table, quality};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Next;
 use fitzroy_curve_fit::pass::{Belongs, Journal, Kept, Table};
-use fitzroy_curve_fit::report::{Timing, View};
+use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::source::{
     FileTable, LargeOptions, Stored, error_column, errors_of_others, file_table, fingerprint,
 };
@@ -154,24 +154,11 @@ impl LargeFit<'_> {
         timing.total = clock.seconds();
         drop((remote, kept));
         Ok(Some(Fitted {
-            plan,
-            table: Box::new(table),
-            data: None,
             y,
-            view: View::default(),
             sigma,
-            absolute_sigma: options.absolute_sigma,
-            seed: options.seed,
-            estimate,
-            quality,
             timing,
-            profiles: Vec::new(),
-            regions: Regions::default(),
-            resampled: None,
-            whitened: None,
-            priors: Vec::new(),
             costs,
-            device,
+            ..Fitted::new(plan, table, options, (estimate, quality), device)
         }))
     }
 

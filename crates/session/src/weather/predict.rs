@@ -5,7 +5,7 @@ use super::maps::Maps;
 use super::{find_members, read_for};
 use crate::face::Face;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_weather::data::{Asked, Splits};
+use fitzroy_weather::data::{Archive, Asked, Splits};
 use fitzroy_weather::evaluate::forecast;
 use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
 use fitzroy_weather::time::Time;
@@ -83,20 +83,8 @@ impl Forecasting<'_> {
             face,
         )?;
         let step_s = archive.step_s;
-        let start = match (self.start, self.target) {
-            (Some(start), _) => start,
-            (None, Some(target)) => Time(target.0 - step_s),
-            (None, None) => return usage("⟨initial_time⟩ is missing".into()),
-        };
-        let Ok(t) = archive.times.binary_search(&start) else {
-            let (first, last) = (archive.times[0], archive.times[archive.times.len() - 1]);
-            return usage(format!(
-                "there is no record of {}; the data go from {} to {}",
-                start.iso(),
-                first.iso(),
-                last.iso()
-            ));
-        };
+        let t = self.first_record(&archive)?;
+        let start = archive.times[t];
         let splits = Splits::whole(&archive);
         let problem = Problem::restore(archive, splits, &found.checkpoint)?;
         if self.n_steps > 1 && !problem.is_forecast() {
@@ -148,6 +136,24 @@ impl Forecasting<'_> {
 }
 
 impl Forecasting<'_> {
+    /// The number of the last known state.
+    fn first_record(&self, archive: &Archive) -> Result<usize> {
+        let start = match (self.start, self.target) {
+            (Some(start), _) => start,
+            (None, Some(target)) => Time(target.0 - archive.step_s),
+            (None, None) => return usage("⟨initial_time⟩ is missing".into()),
+        };
+        let times = &archive.times;
+        times.binary_search(&start).or_else(|_| {
+            usage(format!(
+                "there is no record of {}; the data go from {} to {}",
+                start.iso(),
+                times[0].iso(),
+                times[times.len() - 1].iso()
+            ))
+        })
+    }
+
     /// Forecasts of members from record `t`, and what they were made on.
     fn forecasts(
         &mut self,
@@ -207,6 +213,36 @@ fn static_field((name, values): &(String, Vec<f32>)) -> (GridVariable, Vec<f32>)
     (variable, values.clone())
 }
 
+/// The numbers of the forecast channels of a variable.
+fn channels_of(problem: &Problem, name: &str) -> Vec<usize> {
+    let all = problem.targets_in_order().iter().copied();
+    all.filter(|&k| problem.archive.channels[k].variable == name)
+        .collect()
+}
+
+/// The variables of a forecast: the means, and behind all means the spreads of an ensemble.
+fn variables(problem: &Problem, names: &[&str], is_ensemble: bool) -> Vec<GridVariable> {
+    let parts: &[(&str, &str)] = match is_ensemble {
+        false => &[("", "forecast of")],
+        true => &[
+            ("", "mean of forecasts of"),
+            ("_spread", "standard deviation of forecasts of"),
+        ],
+    };
+    let variables = parts.iter().flat_map(|(ending, what)| {
+        names.iter().map(move |name| {
+            let first = &problem.archive.channels[channels_of(problem, name)[0]];
+            GridVariable {
+                name: format!("{name}{ending}"),
+                units: first.units.clone(),
+                long_name: format!("{what} {name}"),
+                has_levels: first.level.is_some(),
+            }
+        })
+    });
+    variables.collect()
+}
+
 /// Writes the forecast channels, whole variables at a time; what is not forecast is left out.
 fn write(
     output: &Path,
@@ -226,48 +262,23 @@ fn write(
             levels.push(level);
         }
     }
-    let of = |name: &str| -> Vec<usize> {
-        let all = problem.targets_in_order().iter().copied();
-        all.filter(|&k| archive.channels[k].variable == name)
-            .collect()
-    };
     let is_ensemble = states.iter().any(|state| state.spread.is_some());
-    // The mean, and behind all means the spread.
-    let parts: &[(&str, &str)] = match is_ensemble {
-        false => &[("", "forecast of")],
-        true => &[
-            ("", "mean of forecasts of"),
-            ("_spread", "standard deviation of forecasts of"),
-        ],
-    };
-    let variables = parts.iter().flat_map(|(ending, what)| {
-        names.iter().map(move |name| {
-            let first = &archive.channels[of(name)[0]];
-            GridVariable {
-                name: format!("{name}{ending}"),
-                units: first.units.clone(),
-                long_name: format!("{what} {name}"),
-                has_levels: first.level.is_some(),
-            }
-        })
-    });
     let header = GridHeader {
         title: "Forecast of a graph network by Fitzroy".into(),
         attributes,
         times: times.to_vec(),
-        levels: levels.clone(),
+        levels,
         curved: archive.curved,
         lat: archive.lat.clone(),
         lon: archive.lon.clone(),
-        variables: variables.collect(),
+        variables: variables(problem, &names, is_ensemble),
         statics: archive.statics.iter().map(static_field).collect(),
         compression: 4,
     };
     let mut inside = vec![false; archive.n_nodes()];
-    problem
-        .outputs()
-        .iter()
-        .for_each(|&node| inside[node as usize] = true);
+    for &node in problem.outputs() {
+        inside[node as usize] = true;
+    }
     let mut file = GridFile::create(output, header)?;
     for (record, state) in states.iter().enumerate() {
         let fields = [Some(&state.mean), state.spread.as_ref()];
@@ -275,7 +286,7 @@ fn write(
         let all = all.flat_map(|field| names.iter().map(move |name| (field, name)));
         for (number, (state, name)) in all.enumerate() {
             let mut values = Vec::new();
-            for channel in of(name) {
+            for channel in channels_of(problem, name) {
                 values.extend((0..archive.n_nodes()).map(|node| {
                     let x = state[node * n_channels + channel] as f32;
                     let held = archive.is_held(node * n_channels + channel);

@@ -8,7 +8,8 @@ mod weather;
 
 use crate::exit::Outcome;
 use clap::{Args, Subcommand};
-use fitzroy::Result;
+use fitzroy::{Error, ErrorKind, Result};
+use std::path::Path;
 
 /// Flags of `fitzroy bench`.
 #[derive(Args)]
@@ -56,4 +57,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         BenchCommand::StopSignal(args) => stop_signal::run(args),
         BenchCommand::Weather(args) => weather::run(args),
     }
+}
+
+/// Writes a file of results.
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|error| {
+        let message = format!("{} cannot be written: {error}", path.display());
+        Error::new(ErrorKind::Io, message)
+    })
 }

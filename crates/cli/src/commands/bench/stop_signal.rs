@@ -1,5 +1,6 @@
 //! `fitzroy bench stop-signal`.
 
+use super::write;
 use crate::args::Common;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
@@ -118,13 +119,8 @@ pub(crate) fn run(args: &StopSignalBench) -> Result<Outcome> {
         let repeats = match (args.repeats, args.preset) {
             (Some(r), _) => r,
             (None, Preset::Quick) => 1,
-            (None, _) => {
-                if n >= 200 {
-                    3
-                } else {
-                    5
-                }
-            }
+            (None, _) if n >= 200 => 3,
+            (None, _) => 5,
         };
         for repeat in 0..repeats {
             if stop.load(Ordering::Relaxed) {
@@ -161,13 +157,6 @@ pub(crate) fn run(args: &StopSignalBench) -> Result<Outcome> {
         Outcome::Interrupted
     } else {
         Outcome::Done
-    })
-}
-
-fn write(path: &PathBuf, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|error| {
-        let message = format!("{} cannot be written: {error}", path.display());
-        Error::new(ErrorKind::Io, message)
     })
 }
 

@@ -1,5 +1,6 @@
 //! `fitzroy bench weather`.
 
+use super::write;
 use crate::args::Common;
 use crate::exit::Outcome;
 use crate::{json, terminal};
@@ -96,10 +97,7 @@ pub(crate) fn run(args: &WeatherBench) -> Result<Outcome> {
         "losses": losses.iter().map(|&x| json::number(x)).collect::<Vec<Value>>(),
     });
     if let Some(path) = &args.json_file {
-        std::fs::write(path, format!("{document:#}\n")).map_err(|error| {
-            let message = format!("{} cannot be written: {error}", path.display());
-            Error::new(ErrorKind::Io, message)
-        })?;
+        write(path, &format!("{document:#}\n"))?;
     }
     if args.common.json {
         json::print(&document);

@@ -67,23 +67,9 @@ pub(super) fn run(
     if args.common.json {
         json::print(&document);
     } else {
-        let statuses = fitted.statuses();
-        let each: Vec<String> = statuses
-            .iter()
-            .map(|(s, n)| format!("{} {}", grouped(*n), s.replace('_', " ")))
-            .collect();
-        terminal::out(format_args!(
-            "{}   {} fits by {column}, {} rows: {} converged in {:.1} ms ({}){}{}\n{}",
-            formula.text(),
-            grouped(n),
-            grouped(fitted.n_rows),
-            grouped(good),
-            1e3 * fitted.fit_s,
-            each.join(", "),
-            undetermined(&fitted.errors()),
-            doubted(&fitted),
-            path.display()
-        ));
+        let found = sentence(&fitted, column);
+        let text = formula.text();
+        terminal::out(format_args!("{text}   {found}\n{}", path.display()));
     }
     Ok(if fitted.batch.status.contains(&Status::Interrupted) {
         Outcome::Interrupted
@@ -92,6 +78,25 @@ pub(super) fn run(
     } else {
         Outcome::Done
     })
+}
+
+/// How the fits by `column` went.
+fn sentence(fitted: &Fitted, column: &str) -> String {
+    let statuses = fitted.statuses();
+    let each: Vec<String> = statuses
+        .iter()
+        .map(|(s, n)| format!("{} {}", grouped(*n), s.replace('_', " ")))
+        .collect();
+    format!(
+        "{} fits by {column}, {} rows: {} converged in {:.1} ms ({}){}{}",
+        grouped(fitted.groups.len()),
+        grouped(fitted.n_rows),
+        grouped(fitted.n_converged()),
+        1e3 * fitted.fit_s,
+        each.join(", "),
+        undetermined(&fitted.errors()),
+        doubted(fitted),
+    )
 }
 
 /// A line about fits that converged, though their residuals speak against them.

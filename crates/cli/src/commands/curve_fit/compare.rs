@@ -34,13 +34,12 @@ impl Compared {
 pub(super) fn compared(
     args: &CurveFitArgs,
     first: &Fitted<'_>,
-    data: &Data<'_>,
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Option<Compared>> {
-    if args.compare.is_empty() {
+    let Some(data) = first.data.filter(|_| !args.compare.is_empty()) else {
         return Ok(None);
-    }
+    };
     let formulas = formulas(args)?;
     let mut fits = Vec::new();
     for formula in &formulas {

@@ -15,16 +15,17 @@ use super::plot;
 use crate::exit::Outcome;
 use crate::interrupt;
 use fitzroy::Result;
-use fitzroy_curve_fit::Formula;
 use fitzroy_curve_fit::source::{Assembled, assemble};
+use fitzroy_curve_fit::{Formula, Options};
 use fitzroy_session::clock::Clock;
 use fitzroy_session::curves::device::FitDevice;
-use fitzroy_session::curves::{self, posterior};
+use fitzroy_session::curves::{self, Fitted, posterior};
 use fitzroy_session::face::Note;
 pub(crate) use flags::CurveFitArgs;
 use inputs::arrays;
 use show::Results;
-use workflow::Workflow;
+use std::sync::atomic::AtomicBool;
+use workflow::{Exported, Workflow};
 
 /// Reads, fits, prints.
 pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
@@ -96,24 +97,35 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
     fitted.sigma = sigma;
     fitted.view = args.view()?;
     fitted.priors = priors;
+    finish(args, &fitted, &options, (clock, &stop), exported)
+}
+
+/// Compares what was fitted with other curves, samples it, writes and prints it.
+fn finish(
+    args: &CurveFitArgs,
+    fitted: &Fitted<'_>,
+    options: &Options,
+    (clock, stop): (&Clock, &AtomicBool),
+    exported: Option<Exported>,
+) -> Result<Outcome> {
     let face = args.chains.face(&args.common);
     let mut sampling = match args.posterior {
         true => {
             // What cannot be sampled is refused before anything is written.
-            posterior::check(&fitted)?;
+            posterior::check(fitted)?;
             Some(args.sampling(clock, &face)?)
         }
         false => None,
     };
     if let Some(sampling) = sampling.as_mut().filter(|_| args.chains.dry_run) {
-        let prepared = sampling.prepare(&fitted)?;
+        let prepared = sampling.prepare(fitted)?;
         let (joint, settings) = (&prepared.joint, &prepared.settings);
         return dry_run("posterior", joint, settings, &args.common);
     }
-    let compared = compare::compared(args, &fitted, &data, &options, &stop)?;
+    let compared = compare::compared(args, fitted, options, stop)?;
     let result = Results {
         args,
-        fitted: &fitted,
+        fitted,
         compared: compared.as_ref(),
     };
     let mut folder = result.folder()?;
@@ -122,7 +134,7 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
         results.write(&result)?;
     }
     let sampled = match (sampling, folder.as_mut()) {
-        (Some(mut sampling), Some(folder)) => sampling.run(&fitted, folder, &stop)?,
+        (Some(mut sampling), Some(folder)) => sampling.run(fitted, folder, stop)?,
         _ => None,
     };
     result.show(sampled.as_ref());

@@ -51,6 +51,15 @@ fn observations(joint: &Joint) -> String {
     }
 }
 
+/// The files of a run. Very many draws are in the store alone, and some of these are not there.
+const FILES: [&str; 5] = [
+    "trace.nc",
+    "summary.txt",
+    "summary.csv",
+    "summary.json",
+    "run.json",
+];
+
 /// Verdict, findings, table, times and files.
 pub(super) fn result(fit: &Fit, common: &Common) {
     let (diagnosis, outcome) = (&fit.diagnosis, fit.outcome.as_deref());
@@ -66,27 +75,23 @@ pub(super) fn result(fit: &Fit, common: &Common) {
         ));
     }
     let draws = run.chains.len() * outcome.n_draws();
-    let sampled = run.gradients > 0;
-    if sampled {
+    if run.gradients > 0 {
         terminal::note(coordinates(outcome));
+        terminal::note(format_args!(
+            "all     {}  {:.2} s (compile {:.2}, warm-up {:.2}, sampling {:.2})  {:.1} gradients a draw",
+            count(draws, "draw"),
+            timing.compile + timing.warmup + timing.sampling,
+            timing.compile,
+            timing.warmup,
+            timing.sampling,
+            (run.gradients - run.warmup_gradients) as f64 / draws.max(1) as f64,
+        ));
     } else {
         terminal::note(format_args!(
             "all     {}  {:.2} s  drawn independently, without a sampler",
             count(draws, "draw"),
             timing.compile + timing.sampling
         ));
-    }
-    let times = format!(
-        "all     {}  {:.2} s (compile {:.2}, warm-up {:.2}, sampling {:.2})  {:.1} gradients a draw",
-        count(draws, "draw"),
-        timing.compile + timing.warmup + timing.sampling,
-        timing.compile,
-        timing.warmup,
-        timing.sampling,
-        (run.gradients - run.warmup_gradients) as f64 / draws.max(1) as f64,
-    );
-    if sampled {
-        terminal::note(times);
     }
     if common.verbose > 0 {
         for (chain, step) in run.step_sizes.iter().enumerate() {
@@ -110,16 +115,8 @@ pub(super) fn result(fit: &Fit, common: &Common) {
         terminal::out("these are draws from the prior, without the data");
     }
     terminal::out(diagnosis_text(diagnosis, &TextOptions::default()));
-    let names = [
-        "trace.nc",
-        "summary.txt",
-        "summary.csv",
-        "summary.json",
-        "run.json",
-    ];
-    // Very many draws are in the store alone.
     let folder = fit.folder.as_deref().unwrap_or(Path::new(""));
-    let there = names.map(|name| folder.join(name)).into_iter();
+    let there = FILES.iter().map(|name| folder.join(name));
     let there = there.filter(|path| path.exists());
     let there: Vec<String> = there.map(|path| path.display().to_string()).collect();
     terminal::out(format_args!("wrote {}", there.join("  ")));
