@@ -1,73 +1,20 @@
-//! Models with discrete parameters against sums over every combination of their values, written as
-//! loops by hand, over random sizes, data and points: the density, its slopes, the log likelihoods of
-//! rows, and draws of the discrete parameters.
-#![allow(clippy::unwrap_used)]
+//! The models, with their densities given every parameter.
 
-mod support;
-
-use fitzroy::data::Dataset;
-use fitzroy::diagnose::{Finding, FindingKind, SummaryOptions};
-use fitzroy::draws::{Column, Trace};
-use fitzroy::model::Model;
-use fitzroy::model::joint::{Coordinates, Graphs, TermKind};
-use fitzroy::rng::{Purpose, Rng};
-use fitzroy::run::{Caller, Outcome, Settings, bind, run};
-use std::f64::consts::PI;
-use support::kernels::{Case as Kernel, assert_same_bits};
-use support::{Density, everywhere, joint};
-
-fn normal(x: f64, m: f64, s: f64) -> f64 {
-    -0.5 * ((x - m) / s).powi(2) - s.ln() - 0.5 * (2.0 * PI).ln()
-}
-
-fn inv_logit(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
-}
-
-/// ln of p where `yes`, else of 1 − p.
-fn bernoulli(yes: bool, p: f64) -> f64 {
-    if yes { p.ln() } else { (1.0 - p).ln() }
-}
-
-fn ln_factorial(n: i64) -> f64 {
-    (1..=n).map(|i| (i as f64).ln()).sum()
-}
-
-fn poisson(k: i64, rate: f64) -> f64 {
-    k as f64 * rate.ln() - rate - ln_factorial(k)
-}
-
-fn binomial(k: i64, n: i64, p: f64) -> f64 {
-    if k > n {
-        return f64::NEG_INFINITY;
-    }
-    ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
-        + k as f64 * p.ln()
-        + (n - k) as f64 * (1.0 - p).ln()
-}
-
-/// ln of the share of one of some weights that are given as logarithms.
-fn ln_share(logits: &[f64], k: usize) -> f64 {
-    logits[k] - logits.iter().map(|x| x.exp()).sum::<f64>().ln()
-}
-
-fn feature(i: usize, k: usize) -> f64 {
-    ((i + 1) * (k + 2) % 5) as f64 - 2.0
-}
+use super::*;
 
 /// Random data.
-struct Trial {
-    y: Vec<f64>,
-    count: Vec<i64>,
-    group: Vec<usize>,
-    n_groups: usize,
+pub(super) struct Trial {
+    pub(super) y: Vec<f64>,
+    pub(super) count: Vec<i64>,
+    pub(super) group: Vec<usize>,
+    pub(super) n_groups: usize,
     /// Two columns of whole numbers, with gaps.
-    gaps: [Vec<Option<i64>>; 2],
-    data: Dataset,
+    pub(super) gaps: [Vec<Option<i64>>; 2],
+    pub(super) data: Dataset,
 }
 
 impl Trial {
-    fn new(rng: &mut Rng) -> Trial {
+    pub(super) fn new(rng: &mut Rng) -> Trial {
         let n = 2 + (rng.uniform() * 4.0) as usize;
         let n_groups = 1 + (rng.uniform() * 3.0) as usize;
         let y: Vec<f64> = (0..n).map(|_| 1.5 * rng.normal()).collect();
@@ -114,7 +61,7 @@ impl Trial {
     }
 
     /// Columns with `z` in their gaps.
-    fn filled(&self, z: &[i64]) -> [Vec<i64>; 2] {
+    pub(super) fn filled(&self, z: &[i64]) -> [Vec<i64>; 2] {
         let mut z = z.iter().copied();
         let mut value = |known: &Option<i64>| known.unwrap_or_else(|| z.next().unwrap_or(0));
         let mut column = |k: usize| self.gaps[k].iter().map(&mut value).collect();
@@ -122,13 +69,13 @@ impl Trial {
     }
 
     /// The gaps of column `k`, each with the values from 0 on.
-    fn gaps_of(&self, k: usize) -> Vec<(i64, usize)> {
+    pub(super) fn gaps_of(&self, k: usize) -> Vec<(i64, usize)> {
         let gaps = self.gaps[k].iter().filter(|x| x.is_none());
         gaps.map(|_| (0, k + 2)).collect()
     }
 
     /// Of numbers by row those whose row is known in column `k`, or those whose row is not.
-    fn rows_of<'a>(
+    pub(super) fn rows_of<'a>(
         &'a self,
         k: usize,
         known: bool,
@@ -139,28 +86,28 @@ impl Trial {
             .map(|(_, &x)| x)
     }
 
-    fn n(&self) -> usize {
+    pub(super) fn n(&self) -> usize {
         self.y.len()
     }
 }
 
 /// A model, and the same by hand. The parameters θ are a, b, c and the three of m, all standard normal.
-struct Case {
-    name: &'static str,
-    model: &'static str,
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    pub(super) model: &'static str,
     /// Least value and number of values of each element of each discrete parameter in turn.
-    values: fn(&Trial) -> Vec<(i64, usize)>,
+    pub(super) values: fn(&Trial) -> Vec<(i64, usize)>,
     /// ln p of all that is no datum, at θ and at values of the elements.
-    prior: fn(&Trial, &[f64], &[i64]) -> f64,
+    pub(super) prior: fn(&Trial, &[f64], &[i64]) -> f64,
     /// ln p of each datum.
-    rows: fn(&Trial, &[f64], &[i64]) -> Vec<f64>,
+    pub(super) rows: fn(&Trial, &[f64], &[i64]) -> Vec<f64>,
 }
 
-fn of_rows(count: usize) -> impl Fn(&Trial) -> Vec<(i64, usize)> {
+pub(super) fn of_rows(count: usize) -> impl Fn(&Trial) -> Vec<(i64, usize)> {
     move |t| vec![(0, count); t.n()]
 }
 
-const CASES: &[Case] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "mixture by label",
         model: "z[obs] ~ Categorical(softmax(m))
@@ -540,21 +487,21 @@ const CASES: &[Case] = &[
 ];
 
 /// ln p of every row of the first column with `z` in its gaps.
-fn firsts(t: &Trial, p: &[f64], z: &[i64]) -> Vec<f64> {
+pub(super) fn firsts(t: &Trial, p: &[f64], z: &[i64]) -> Vec<f64> {
     let [first, _] = t.filled(z);
     let row = |&x: &i64| bernoulli(x == 1, inv_logit(p[0]));
     first.iter().map(row).collect()
 }
 
 /// ln p of every row of the second given the first.
-fn seconds(t: &Trial, p: &[f64], z: &[i64]) -> Vec<f64> {
+pub(super) fn seconds(t: &Trial, p: &[f64], z: &[i64]) -> Vec<f64> {
     let [first, second] = t.filled(z);
     let both = first.iter().zip(&second);
     both.map(|(&f, &s)| binomial(s, 2, inv_logit(p[1] + p[2] * f as f64)))
         .collect()
 }
 
-fn model_of(case: &Case) -> String {
+pub(super) fn model_of(case: &Case) -> String {
     format!(
         "data y[obs], count[obs]: int, group[obs] in groups, seen[obs]: int, at[obs], n_groups
          data features[obs, kinds], steps[ten], slope[two, kinds], level[two, kinds], w[two, obs]
@@ -566,339 +513,4 @@ fn model_of(case: &Case) -> String {
          {}\n",
         case.model
     )
-}
-
-/// Every combination of values of the elements.
-fn combinations(values: &[(i64, usize)]) -> Vec<Vec<i64>> {
-    let mut all = vec![Vec::new()];
-    for &(low, count) in values {
-        let longer = |z: &Vec<i64>| {
-            let z = z.clone();
-            (0..count as i64).map(move |v| [&z[..], &[low + v]].concat())
-        };
-        all = all.iter().flat_map(longer).collect();
-    }
-    all
-}
-
-fn log_sum_exp(x: impl Iterator<Item = f64> + Clone) -> f64 {
-    let peak = x.clone().fold(f64::NEG_INFINITY, f64::max);
-    if peak == f64::NEG_INFINITY {
-        return peak;
-    }
-    peak + x.map(|x| (x - peak).exp()).sum::<f64>().ln()
-}
-
-/// Draws with which frequencies are compared.
-const DRAWS: usize = 4000;
-/// Standard errors that a frequency may be away: of some 4,000 comparisons chance alone fails one seed in
-/// about 300.
-const FAR: f64 = 5.0;
-
-/// What the test knows of one case at one point: all by hand.
-struct ByHand<'a> {
-    case: &'a Case,
-    trial: &'a Trial,
-    all: Vec<Vec<i64>>,
-}
-
-impl ByHand<'_> {
-    fn priors(&self, p: &[f64]) -> f64 {
-        p[..6].iter().map(|x| normal(*x, 0.0, 1.0)).sum()
-    }
-
-    /// ln p of everything at every combination; without row `left_out`, if any.
-    fn joint(&self, p: &[f64], left_out: Option<usize>) -> Vec<f64> {
-        let one = |z: &Vec<i64>| {
-            let rows = (self.case.rows)(self.trial, p, z);
-            let kept = rows
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| Some(*i) != left_out);
-            (self.case.prior)(self.trial, p, z) + kept.map(|(_, x)| x).sum::<f64>()
-        };
-        self.all.iter().map(one).collect()
-    }
-
-    fn density(&self, p: &[f64]) -> f64 {
-        self.priors(p) + log_sum_exp(self.joint(p, None).iter().copied())
-    }
-}
-
-fn near(a: f64, b: f64, tolerance: f64) -> bool {
-    a == b || (a - b).abs() < tolerance * (1.0 + a.abs().min(b.abs()))
-}
-
-fn check_slopes(what: &str, point: &[f64], gradient: &[f64], by_hand: &dyn Fn(&[f64]) -> f64) {
-    for (k, slope) in gradient.iter().enumerate() {
-        let h = 1e-5;
-        let [low, high] = [-h, h].map(|h| {
-            let mut moved = point.to_vec();
-            moved[k] += h;
-            by_hand(&moved)
-        });
-        let numeric = (high - low) / (2.0 * h);
-        assert!(
-            near(*slope, numeric, 1e-6),
-            "{what}: slope {k} is {slope}, by differences {numeric}"
-        );
-    }
-}
-
-/// Catches: a prior left out or counted twice, a row with another's element, values from another
-/// least one, an order of elements, a branch that is impossible and leaves NaN in a slope.
-#[test]
-fn densities_are_those_of_sums_over_all_combinations() {
-    let mut rng = Rng::new(31, 0, 0, 1, Purpose::Test);
-    for case in CASES {
-        for _ in 0..8 {
-            let trial = Trial::new(&mut rng);
-            let joint = joint(&model_of(case), &trial.data);
-            let mut density = Density::new(&joint, &everywhere(&joint, &Coordinates::Centred));
-            let by_hand = ByHand {
-                all: combinations(&(case.values)(&trial)),
-                case,
-                trial: &trial,
-            };
-            let point: Vec<f64> = (0..density.dim).map(|_| 0.7 * rng.normal()).collect();
-            let what = format!(
-                "{}, {} rows in {} groups",
-                case.name,
-                trial.n(),
-                trial.n_groups
-            );
-            let (value, gradient) = density.run(&point);
-            let want = by_hand.density(&point);
-            assert!(near(value, want, 1e-10), "{what}: {value} {want}");
-            if !want.is_finite() {
-                continue;
-            }
-            let mut position = point.clone();
-            position.resize(density.graphs.n_extended, 0.0);
-            let reference = density.reference(&position);
-            assert!(near(value, reference.0, 1e-12), "{what}");
-            for (k, slope) in gradient.iter().enumerate() {
-                assert!(near(*slope, reference.1[k], 1e-9), "{what}: slope {k}");
-            }
-            check_slopes(&what, &point, &gradient, &|u| by_hand.density(u));
-        }
-    }
-}
-
-#[test]
-fn kernels_of_models_with_discrete_parameters_have_the_bits_of_the_cpu() {
-    let mut rng = Rng::new(31, 0, 0, 2, Purpose::Test);
-    let kernel = |case: &Case| {
-        let joint = joint(&model_of(case), &Trial::new(&mut rng).data);
-        Kernel::centred(case.name.into(), &joint)
-    };
-    assert_same_bits(&CASES.iter().map(kernel).collect::<Vec<_>>(), false);
-}
-
-/// Draws of all discrete parameters at `position`, in the order of the model's statements.
-fn drawn(graphs: &Graphs, density: &Density, rng: &mut Rng, position: &mut [f64]) -> Vec<i64> {
-    for drawn in &graphs.discrete {
-        let arguments = density.by_reference(position, &drawn.arguments);
-        let arguments: Vec<&[f64]> = arguments.iter().map(Vec::as_slice).collect();
-        let mut out = vec![0.0; drawn.shape.iter().product()];
-        drawn.draw(rng, &arguments, &mut out);
-        let at = drawn.feeds.unwrap();
-        position[at..at + out.len()].copy_from_slice(&out);
-    }
-    let mut out = Vec::new();
-    for record in &graphs.recorded {
-        if graphs.discrete.iter().any(|d| d.name == record.name) {
-            let values = density.by_reference(position, &[record.node]);
-            out.extend(values[0].iter().map(|&x| x as i64));
-        }
-    }
-    out
-}
-
-/// Catches: weights of another element or value, a variable drawn before one that it depends on,
-/// combinations told apart wrongly, records of other than the drawn values.
-#[test]
-fn discrete_parameters_are_drawn_from_their_conditional_distribution() {
-    let mut rng = Rng::new(32, 0, 0, 1, Purpose::Test);
-    for case in CASES {
-        let trial = Trial::new(&mut rng);
-        let joint = joint(&model_of(case), &trial.data);
-        let density = Density::new(&joint, &everywhere(&joint, &Coordinates::Centred));
-        let graphs = &density.graphs;
-        let by_hand = ByHand {
-            all: combinations(&(case.values)(&trial)),
-            case,
-            trial: &trial,
-        };
-        let mut position = vec![0.0; graphs.n_extended];
-        position[..density.dim]
-            .iter_mut()
-            .for_each(|x| *x = 0.7 * rng.normal());
-        let weights = by_hand.joint(&position, None);
-        let total = log_sum_exp(weights.iter().copied());
-        if !total.is_finite() {
-            continue;
-        }
-        let draws: Vec<Vec<i64>> = (0..DRAWS)
-            .map(|_| drawn(graphs, &density, &mut rng, &mut position))
-            .collect();
-        let n = by_hand.all[0].len();
-        let share = |f: &dyn Fn(&[i64]) -> f64| {
-            let all = by_hand.all.iter().zip(&weights);
-            let want = all
-                .clone()
-                .map(|(z, w)| f(z) * (w - total).exp())
-                .sum::<f64>();
-            let square = all
-                .map(|(z, w)| f(z).powi(2) * (w - total).exp())
-                .sum::<f64>();
-            let got = draws.iter().map(|z| f(z)).sum::<f64>() / DRAWS as f64;
-            let error = ((square - want * want).max(0.0) / DRAWS as f64).sqrt();
-            assert!(
-                (got - want).abs() <= FAR * error + 5.0 / DRAWS as f64,
-                "{}: {got} for {want} (± {error})",
-                case.name
-            );
-        };
-        for (i, &(low, count)) in (case.values)(&trial).iter().enumerate() {
-            (low..low + count as i64).for_each(|v| share(&|z| f64::from(z[i] == v)));
-            (0..i).for_each(|j| share(&|z| (z[i] * z[j]) as f64));
-        }
-        assert_eq!(draws[0].len(), n, "{}", case.name);
-    }
-}
-
-/// Catches: rows that are those of another element, the prior left in, sums with −∞ taken apart.
-#[test]
-fn log_likelihoods_are_those_of_rows_given_all_others() {
-    let mut rng = Rng::new(33, 0, 0, 1, Purpose::Test);
-    for case in CASES {
-        for _ in 0..4 {
-            let trial = Trial::new(&mut rng);
-            let joint = joint(&model_of(case), &trial.data);
-            let density = Density::new(&joint, &everywhere(&joint, &Coordinates::Centred));
-            let graphs = &density.graphs;
-            let by_hand = ByHand {
-                all: combinations(&(case.values)(&trial)),
-                case,
-                trial: &trial,
-            };
-            let mut position = vec![0.0; graphs.n_extended];
-            position[..density.dim]
-                .iter_mut()
-                .for_each(|x| *x = 0.7 * rng.normal());
-            let all = log_sum_exp(by_hand.joint(&position, None).into_iter());
-            let terms = graphs
-                .terms
-                .iter()
-                .filter(|t| t.kind == TermKind::Likelihood);
-            let nodes: Vec<_> = terms.map(|t| t.node).collect();
-            if !all.is_finite() || graphs.reads_drawn(&nodes) {
-                continue;
-            }
-            let rows = density.by_reference(&position, &nodes).concat();
-            for (i, row) in rows.iter().enumerate() {
-                let others = log_sum_exp(by_hand.joint(&position, Some(i)).into_iter());
-                let want = all - others;
-                assert!(
-                    near(*row, want, 1e-9),
-                    "{}: row {i}: {row} {want}",
-                    case.name
-                );
-            }
-        }
-    }
-}
-
-/// A variable of a group of the trace, as numbers.
-fn column(trace: &Trace, group: &str, name: &str) -> Vec<f64> {
-    let variable = trace.group(group).and_then(|g| g.variable(name));
-    match &variable
-        .unwrap_or_else(|| panic!("{group} has {name}"))
-        .values
-    {
-        Column::Real(x) => x.clone(),
-        Column::Integer(x) => x.iter().map(|&x| x as f64).collect(),
-        Column::Flag(_) => panic!("{name} holds numbers"),
-    }
-}
-
-fn sampled(text: &str, settings: &Settings) -> Outcome {
-    let mut data = Dataset::new();
-    data.insert_real("y", &[6], vec![-1.8, 0.1, 0.3, 2.2, 1.9, -0.2]);
-    let joint = bind(&Model::parse(text).unwrap(), &data, settings).unwrap();
-    run(&joint, settings, &Caller::silent()).unwrap()
-}
-
-const LABELLED: &str = "data y[obs]
-    dim kinds = 3
-    m[kinds] ~ Normal(0, 2) ordered
-    z[obs] ~ Categorical([0.2, 0.3, 0.5])
-    mean[obs] = m[z]
-    y ~ Normal(mean, 1)
-    predict kind ~ Categorical([0.2, 0.3, 0.5])
-    predict centre = m[kind]";
-
-/// Catches: records and replicates of other values than those drawn, draws that depend on threads,
-/// an alarm about numbers that are rare.
-#[test]
-fn traces_hold_the_drawn_values_and_what_follows_from_them() {
-    let mut settings = Settings::default();
-    settings.sampler.draws = 400;
-    settings.sampler.tune = 300;
-    settings.predictive = true;
-    settings.log_likelihood = true;
-    let outcome = sampled(LABELLED, &settings);
-    let trace = &outcome.trace;
-    let m = column(trace, "posterior", "m");
-    let at = |draw: usize, z: f64| m[3 * draw + z as usize];
-    let (z, mean) = (
-        column(trace, "posterior", "z"),
-        column(trace, "posterior", "mean"),
-    );
-    for (i, (z, mean)) in z.iter().zip(&mean).enumerate() {
-        assert_eq!(at(i / 6, *z), *mean);
-    }
-    let kind = column(trace, "predictions", "kind");
-    for (i, (kind, centre)) in kind
-        .iter()
-        .zip(column(trace, "predictions", "centre"))
-        .enumerate()
-    {
-        assert_eq!(at(i, *kind), centre);
-    }
-    // Replicates are normal around the drawn means: 9,600 of them, five standard errors.
-    let replicates = column(trace, "posterior_predictive", "y");
-    let square = replicates.iter().zip(&mean).map(|(y, m)| (y - m).powi(2));
-    let n = mean.len() as f64;
-    assert!((square.sum::<f64>() / n - 1.0).abs() < 5.0 * (2.0 / n).sqrt());
-    assert_eq!(column(trace, "log_likelihood", "y").len(), mean.len());
-    let found = outcome.diagnose(&SummaryOptions::default()).unwrap();
-    let heavy = |f: &&Finding| f.kind == FindingKind::HeavyTail;
-    assert_eq!(found.findings.iter().find(heavy).map(|f| &f.fact), None);
-    settings.sampler.threads = 3;
-    let again = sampled(LABELLED, &settings);
-    assert_eq!(column(&again.trace, "posterior", "z"), z);
-}
-
-/// Catches: priors that know of the data, by either way of drawing them.
-#[test]
-fn draws_of_the_prior_know_nothing_of_the_data() {
-    let mut settings = Settings::default();
-    settings.sampler.draws = 1000;
-    settings.prior_only = true;
-    for text in [LABELLED.to_string(), LABELLED.replace(" ordered", "")] {
-        let trace = sampled(&text, &settings).trace;
-        let (z, m) = (column(&trace, "prior", "z"), column(&trace, "prior", "m"));
-        for (i, mean) in column(&trace, "prior", "mean").into_iter().enumerate() {
-            assert_eq!(m[3 * (i / 6) + z[i] as usize], mean);
-        }
-        for (k, share) in [0.2, 0.3, 0.5].into_iter().enumerate() {
-            let n = z.len() as f64;
-            let got = z.iter().filter(|&&z| z == k as f64).count() as f64 / n;
-            let error = (share * (1.0 - share) / n).sqrt();
-            assert!((got - share).abs() < 5.0 * error, "{k}: {got}");
-        }
-        assert_eq!(column(&trace, "prior_predictive", "y").len(), z.len());
-    }
 }
