@@ -189,10 +189,11 @@ fn known(seen: &[Seen], (m, s): (f64, f64), rng: &mut Rng) -> Drawn {
 }
 
 /// Root mean squares over all numbers of the population: differences of means in posterior standard
-/// deviations, and ln of ratios of those.
-fn differences(found: &Combined, whole: &[Drawn]) -> (f64, f64) {
+/// deviations, and ln of ratios of those. With a table of all.
+fn differences(found: &Combined, whole: &[Drawn]) -> (f64, f64, String) {
     let posterior = found.fit.trace.group("posterior").unwrap();
     let (mut shift, mut ratio, mut count) = (0.0, 0.0, 0.0);
+    let mut table = String::new();
     for (level, drawn) in levels(Kind::Rdex, "").iter().zip(whole) {
         for (name, draws) in [
             (&level.centre, &drawn.centre),
@@ -201,13 +202,11 @@ fn differences(found: &Combined, whole: &[Drawn]) -> (f64, f64) {
             let ours = posterior.variable(name).unwrap().element(0).concat();
             let z = (mean(&ours) - mean(draws)) / sd(draws);
             let log = (sd(&ours) / sd(draws)).ln();
-            println!("{name:20} {z:6.2} {:.2}", log.exp());
+            table += &format!("{name:20} {z:6.2} {:.2}\n", log.exp());
             (shift, ratio, count) = (shift + z * z, ratio + log * log, count + 1.0);
         }
     }
-    let (shift, ratio) = ((shift / count).sqrt(), (ratio / count).sqrt());
-    println!("rms {shift:.3} {ratio:.3}");
-    (shift, ratio)
+    ((shift / count).sqrt(), (ratio / count).sqrt(), table)
 }
 
 /// Subjects apart under the population of a third of them, which itself is not used again. Catches: an
@@ -250,9 +249,12 @@ fn subjects_that_were_apart_agree_with_a_fit_of_the_whole() {
         .unwrap()
     });
     let found = combined(blocks.collect(), 3);
-    let (shift, ratio) = differences(&found, &whole);
-    assert!(shift < 0.2, "means differ by {shift} posterior sds");
-    assert!(ratio < 0.12, "sds differ by {ratio} in logarithms");
+    let (shift, ratio, table) = differences(&found, &whole);
+    assert!(
+        shift < 0.2,
+        "means differ by {shift} posterior sds\n{table}"
+    );
+    assert!(ratio < 0.12, "sds differ by {ratio} in logarithms\n{table}");
     let refused = apart(&interim, "pilot", &spec.text(), &pilot).unwrap_err();
     assert!(
         refused.to_string().contains("no such population"),
@@ -269,9 +271,12 @@ fn subjects_that_were_apart_agree_with_a_fit_of_the_whole() {
 #[test]
 fn blocks_combined_agree_with_a_fit_of_the_whole() {
     let (found, whole) = compared(1, 3, 12, 400);
-    let (shift, ratio) = differences(&found, &whole);
-    assert!(shift < 0.2, "means differ by {shift} posterior sds");
-    assert!(ratio < 0.12, "sds differ by {ratio} in logarithms");
+    let (shift, ratio, table) = differences(&found, &whole);
+    assert!(
+        shift < 0.2,
+        "means differ by {shift} posterior sds\n{table}"
+    );
+    assert!(ratio < 0.12, "sds differ by {ratio} in logarithms\n{table}");
     // So few draws of the population may miss an R-hat of 1.01; the combination itself is good.
     let failed = found.checks.iter().filter(|c| c.state == State::Fail);
     let failed: Vec<_> = failed.filter(|c| c.name != "R-hat, largest").collect();
