@@ -32,15 +32,8 @@ fn discrete_parameters_are_drawn_from_their_conditional_distribution() {
         let joint = joint(&model_of(case), &trial.data);
         let density = Density::new(&joint, &everywhere(&joint, &Coordinates::Centred));
         let graphs = &density.graphs;
-        let by_hand = ByHand {
-            all: combinations(&(case.values)(&trial)),
-            case,
-            trial: &trial,
-        };
-        let mut position = vec![0.0; graphs.n_extended];
-        position[..density.dim]
-            .iter_mut()
-            .for_each(|x| *x = 0.7 * rng.normal());
+        let by_hand = ByHand::new(case, &trial);
+        let mut position = somewhere(&density, &mut rng);
         let weights = by_hand.joint(&position, None);
         let total = log_sum_exp(weights.iter().copied());
         if !total.is_finite() {

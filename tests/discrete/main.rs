@@ -57,7 +57,15 @@ struct ByHand<'a> {
     all: Vec<Vec<i64>>,
 }
 
-impl ByHand<'_> {
+impl<'a> ByHand<'a> {
+    fn new(case: &'a Case, trial: &'a Trial) -> Self {
+        ByHand {
+            case,
+            trial,
+            all: combinations(&(case.values)(trial)),
+        }
+    }
+
     fn priors(&self, p: &[f64]) -> f64 {
         p[..6].iter().map(|x| normal(*x, 0.0, 1.0)).sum()
     }
@@ -78,6 +86,15 @@ impl ByHand<'_> {
     fn density(&self, p: &[f64]) -> f64 {
         self.priors(p) + log_sum_exp(self.joint(p, None).iter().copied())
     }
+}
+
+/// A random point, with room for what is computed from it.
+fn somewhere(density: &Density, rng: &mut Rng) -> Vec<f64> {
+    let mut position = vec![0.0; density.graphs.n_extended];
+    position[..density.dim]
+        .iter_mut()
+        .for_each(|x| *x = 0.7 * rng.normal());
+    position
 }
 
 fn near(a: f64, b: f64, tolerance: f64) -> bool {
@@ -110,11 +127,7 @@ fn densities_are_those_of_sums_over_all_combinations() {
             let trial = Trial::new(&mut rng);
             let joint = joint(&model_of(case), &trial.data);
             let mut density = Density::new(&joint, &everywhere(&joint, &Coordinates::Centred));
-            let by_hand = ByHand {
-                all: combinations(&(case.values)(&trial)),
-                case,
-                trial: &trial,
-            };
+            let by_hand = ByHand::new(case, &trial);
             let point: Vec<f64> = (0..density.dim).map(|_| 0.7 * rng.normal()).collect();
             let what = format!(
                 "{}, {} rows in {} groups",
@@ -160,15 +173,8 @@ fn log_likelihoods_are_those_of_rows_given_all_others() {
             let joint = joint(&model_of(case), &trial.data);
             let density = Density::new(&joint, &everywhere(&joint, &Coordinates::Centred));
             let graphs = &density.graphs;
-            let by_hand = ByHand {
-                all: combinations(&(case.values)(&trial)),
-                case,
-                trial: &trial,
-            };
-            let mut position = vec![0.0; graphs.n_extended];
-            position[..density.dim]
-                .iter_mut()
-                .for_each(|x| *x = 0.7 * rng.normal());
+            let by_hand = ByHand::new(case, &trial);
+            let position = somewhere(&density, &mut rng);
             let all = log_sum_exp(by_hand.joint(&position, None).into_iter());
             let terms = graphs
                 .terms

@@ -121,9 +121,8 @@ impl<'a> Children<'a> {
         out
     }
 
-    /// Given the other subjects of the block the density
-    /// is ∫ p(θ | φ) p(φ | others) dφ, and p(φ | others) is p(φ | block) / Lᵢ(φ). It is a mixture
-    /// over the block's populations: first with equal shares, which gives Lᵢ of each, then with shares
+    /// Given the other subjects of the block the density is ∫ p(θ | φ) p(φ | others) dφ, and p(φ | others) is
+    /// p(φ | block) / Lᵢ(φ). It is a mixture over the block's populations: first with equal shares, which gives Lᵢ of each, then with shares
     /// of 1/Lᵢ. More rounds run away, as populations that few draws know get more and more.
     ///
     /// To divide by p(θˢ | φˢ) alone would be right in the mean, too, with a fraction of the effective
