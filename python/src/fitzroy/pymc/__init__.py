@@ -1,9 +1,9 @@
 """PyMC models: converted to the language of models, and sampled."""
 
-from .axes import Unconvertible
+from ..conversion import ConversionWarning, Unconvertible
 from .by_name import register
 from .check import Check
-from .sampling import ConversionWarning, Converted, from_pymc, sample
+from .sampling import Converted, from_pymc, sample
 
 __all__ = [
     "Check",

@@ -7,19 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..conversion import Unconvertible
+
 __all__ = ["ADD", "AND", "ATOM", "COMPARE", "MULTIPLY", "NEGATE", "OR", "POWER"]
 __all__ += ["Axis", "Expr", "Unconvertible", "counted", "number", "unite"]
 
 #: How tightly operators bind, loose to tight.
 OR, AND, COMPARE, ADD, MULTIPLY, NEGATE, POWER, ATOM = 30, 40, 50, 60, 70, 80, 90, 100
-
-
-class Unconvertible(Exception):
-    """What of a model has no counterpart in the language."""
-
-    def __init__(self, what: str, why: str = "") -> None:
-        super().__init__(f"{what}: {why}" if why else what)
-        self.what = what
 
 
 class Axis:

@@ -29,7 +29,7 @@ from .layout import as_model, as_text
 from .lowering import in_plain_arrays, like, values_of
 from .starts import started
 
-__all__ = ["Check", "check"]
+__all__ = ["Check", "check", "moving"]
 
 Array = np.ndarray[Any, Any]
 #: Compiled without a C compiler or numba, which would take longer than the check. Canonical sums
@@ -64,6 +64,8 @@ class Check:
     text_slopes: Array
     #: Those of model.logp by the same coordinates.
     model_slopes: Array
+    #: Whose density that is.
+    of: str = "PyMC"
 
     @property
     def spread(self) -> float:
@@ -86,7 +88,7 @@ class Check:
 
     def __repr__(self) -> str:
         none = np.sum(~np.isfinite(self.model))
-        seen = f"; PyMC gives no finite log density at {none} of them" if none else ""
+        seen = f"; {self.of} gives no finite log density at {none} of them" if none else ""
         return (
             f"log densities of {len(self.text)} points differ by a constant and at most "
             f"{self.spread:.1e}, over a range of {self.range:.0f} nats; slopes differ by at most "

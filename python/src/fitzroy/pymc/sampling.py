@@ -11,10 +11,10 @@ from typing import Any
 
 import pymc as pm
 
+from ..conversion import ConversionWarning, Unconvertible
 from ..model import in_background, settings_of
 from ..progress import Progress
 from ..results import warn_of
-from .axes import Unconvertible
 from .check import Check, check
 from .convert import Conversion, convert
 from .discrete import is_discrete
@@ -26,10 +26,6 @@ __all__ = ["Converted", "ConversionWarning", "from_pymc", "sample"]
 
 #: How a model may be sampled.
 BACKENDS = ("auto", "fitzroy", "compiled")
-
-
-class ConversionWarning(UserWarning):
-    """Something of a PyMC model is done otherwise than asked."""
 
 
 class Converted:

@@ -96,7 +96,7 @@ def _of_model(given: dict[str, Any]) -> Call:
 def _of_pymc(given: dict[str, Any]) -> Call:
     import pymc as pm
 
-    from ..pymc.axes import Unconvertible
+    from ..conversion import Unconvertible
     from ..pymc.convert import convert
 
     model = pm.modelcontext(given.pop("model"))

@@ -1,0 +1,132 @@
+"""Are density and gradient of a text those of the NumPyro model? Compared at draws, far from the mode
+as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import logsumexp
+from numpyro.infer.util import log_density
+
+from .. import _fitzroy
+from ..conversion import Unconvertible
+from ..pymc.check import Check, moving
+from ..pymc.discrete import combinations, is_discrete
+from ..pymc.layout import as_model, as_text
+from ..pymc.starts import started
+from .graph import double
+from .text import Text
+from .trace import support_of
+
+__all__ = ["check"]
+
+Array = np.ndarray[Any, Any]
+
+
+def check(text: Text, n: int = 64, random_seed: int = 1) -> Check:
+    """Compares density and gradient of a text with NumPyro's at `n` points.
+
+    Raises Unconvertible for what cannot be compared.
+    """
+    conversion = text.conversion
+    chains = 4
+    settings = {
+        "draws": -(-n // chains),
+        "tune": 40,
+        "chains": chains,
+        "threads": 1,
+        "seed": random_seed,
+        "as_written": True,
+        "target_accept": 0.8,
+    }
+    raw = started(conversion, text.arrays, settings, False)
+    shown = {name: t for t, name in conversion.called.items()}
+    free = {}
+    for rv in moving(text.built.model):
+        values = raw["groups"]["posterior"][shown[rv.name]][1]
+        free[rv.name] = as_model(conversion, rv.name, values.reshape(-1, *values.shape[2:])[:n])
+    theirs, slopes = _of_model(text, free)
+
+    def of_text(values: dict[str, Array]) -> dict[str, Array]:
+        return {
+            shown[k]: np.ascontiguousarray(as_text(conversion, k, x), dtype=float)
+            for k, x in values.items()
+        }
+
+    ours = _fitzroy.log_density(conversion.text, text.arrays, of_text(free), of_text(slopes))
+    return Check(ours["lp"], theirs, ours["slope"], ours["other"], "NumPyro")
+
+
+def _of_model(text: Text, free: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
+    """NumPyro's log density at values of the variables, in the coordinates of the text and summed
+    over the discrete sites, and its slopes by these values."""
+    t, factors = text.traced, text.built.factors
+    every = _every(text)
+
+    def at(values: dict[str, Any]) -> Any:
+        params = {}
+        for site in t.latent:
+            if site.name in factors:
+                params[site.name] = jnp.linalg.cholesky(values[factors[site.name]])
+            elif not site.is_discrete:
+                params[site.name] = values[site.name].reshape(site.shape)
+        found = [log_density(t.model, t.args, t.kwargs, {**params, **z}) for z in every]
+        trace = found[0][1]
+        stretch = sum(_stretch(trace[k]["fn"], x) for k, x in params.items())
+        return logsumexp(jnp.stack([lp for lp, _ in found])) + stretch
+
+    with double():
+        lp, slopes = jax.jit(jax.vmap(jax.value_and_grad(at)))(free)
+    return np.asarray(lp), {k: np.asarray(v) for k, v in slopes.items()}
+
+
+def _every(text: Text) -> list[dict[str, Array]]:
+    """Every combination of values of the discrete sites."""
+    model = text.built.model
+    shapes = {s.name: s.shape for s in text.traced.latent}
+    names = [rv.name for rv in model.free_RVs if is_discrete(rv)]
+    return [
+        {name: np.asarray(z).reshape(shapes[name]) for name, z in zip(names, one)}
+        for one in combinations(model)
+    ]
+
+
+def _stretch(fn: Any, x: Any) -> Any:
+    """ln |dx/du| of the text's coordinates u of a site, up to a constant."""
+    kind, low, high = support_of(fn)
+    stretch = STRETCHES.get(kind)
+    if stretch is None:
+        raise Unconvertible("the check", f"of values in {kind}")
+    return jnp.sum(stretch(x, low, high))
+
+
+def _of_factor(x: Any, low: Any, high: Any) -> Any:
+    """Of the factor of a correlation matrix, by partial correlations tanh u along its rows."""
+    n = x.shape[-1]
+    rows, columns = np.tril_indices(n, -1)
+    before = jnp.cumsum(x**2, axis=-1) - x**2
+    left = 1 - before[..., rows, columns]
+    partial = x[..., rows, columns] ** 2 / left
+    return 0.5 * jnp.log(left) + jnp.log1p(-partial)
+
+
+#: By supports: of values, the lower and the upper end.
+STRETCHES: dict[str, Callable[..., Any]] = {
+    "real": lambda x, low, high: jnp.zeros(()),
+    "real_vector": lambda x, low, high: jnp.zeros(()),
+    "positive": lambda x, low, high: jnp.log(x),
+    "nonnegative": lambda x, low, high: jnp.log(x),
+    "softplus_positive": lambda x, low, high: jnp.log(x),
+    "unit": lambda x, low, high: jnp.log(x) + jnp.log1p(-x),
+    "interval": lambda x, low, high: jnp.log((x - low) * (high - x) / (high - low)),
+    "circular": lambda x, low, high: jnp.log((x + np.pi) * (np.pi - x)),
+    "above": lambda x, low, high: jnp.log(x - low),
+    "below": lambda x, low, high: jnp.log(high - x),
+    "simplex": lambda x, low, high: jnp.log(x),
+    "ordered": lambda x, low, high: jnp.log(jnp.diff(x, axis=-1)),
+    "CorrCholesky": _of_factor,
+}

@@ -1,0 +1,196 @@
+"""`scan`: a loop of PyTensor, or its steps one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+
+from ..conversion import Unconvertible
+from .graph import Ref, Step, graph_of, value_of
+from .tensors import Tensors, primitive
+
+__all__: list[str] = []
+
+Array = np.ndarray[Any, Any]
+#: Steps that are written out one by one, at most.
+MOST_WRITTEN_OUT = 64
+
+
+@primitive("while")
+def endless(t: Tensors, step: Step, *ins: Any) -> Any:
+    raise Unconvertible("while_loop", "a loop whose steps are not counted")
+
+
+@primitive("scan")
+def scan(t: Tensors, step: Step, *ins: Any) -> Any:
+    loop = _Loop(t, step, list(ins))
+    if loop.length == 1 or t.unrolled:
+        return loop.written_out()
+    return loop.converted()
+
+
+class _Loop:
+    """One `scan`, what of it is constant, and the rest."""
+
+    def __init__(self, t: Tensors, step: Step, ins: list[Any]) -> None:
+        self.t, p = t, step.params
+        self.closed, self.length, self.reverse = p["jaxpr"], int(p["length"]), bool(p["reverse"])
+        n_fixed, n_carry = _lengths(p)
+        self.n_carry = n_carry
+        self.fixed, self.start = ins[:n_fixed], ins[n_fixed : n_fixed + n_carry]
+        self.over = ins[n_fixed + n_carry :]
+        refs = step.inputs
+        self.fixed_refs, self.start_refs = refs[:n_fixed], refs[n_fixed : n_fixed + n_carry]
+        self.over_refs = refs[n_fixed + n_carry :]
+        self.out_refs = step.outs
+        #: For constant carries their values before each step, and at last.
+        self.series = self._constant_carries()
+
+    def _constant_carries(self) -> dict[int, Array]:
+        """Carries that no variable enters, as counters are, step by step."""
+        is_fixed = [r.is_constant for r in (*self.fixed_refs, *self.start_refs, *self.over_refs)]
+        n, known = len(self.fixed_refs), set(range(self.n_carry))
+        known = {k for k in known if is_fixed[n + k]}
+        avals = [v.aval for v in self.closed.jaxpr.invars]
+        while True:
+            inputs = []
+            for j, aval in enumerate(avals):
+                k = j - n
+                fixed = is_fixed[j] and (not 0 <= k < self.n_carry or k in known)
+                inputs.append(Ref(aval, value=np.zeros(aval.shape, aval.dtype) if fixed else None))
+            _, outs = graph_of(self.closed, inputs)
+            still = {k for k in known if outs[k].is_constant}
+            if still == known:
+                break
+            known = still
+        return self._counted(sorted(known), avals) if known else {}
+
+    def _counted(self, known: list[int], avals: Sequence[Any]) -> dict[int, Array]:
+        n = len(self.fixed_refs)
+        now = {k: value_of(self.start_refs[k]) for k in known}
+        series: dict[int, list[Any]] = {k: [now[k]] for k in known}
+        for i in range(self.length):
+            inputs = []
+            for j, aval in enumerate(avals):
+                if j < n:
+                    ref = self.fixed_refs[j]
+                    value = value_of(ref) if ref.is_constant else None
+                elif j < n + self.n_carry:
+                    value = now.get(j - n)
+                else:
+                    ref = self.over_refs[j - n - self.n_carry]
+                    value = value_of(ref)[self._at(i)] if ref.is_constant else None
+                inputs.append(Ref(aval, value=None if value is None else np.asarray(value)))
+            _, outs = graph_of(self.closed, inputs)
+            now = {k: value_of(outs[k]) for k in known}
+            for k in known:
+                series[k].append(now[k])
+        return {k: np.array(values) for k, values in series.items()}
+
+    def _at(self, i: int) -> int:
+        return self.length - 1 - i if self.reverse else i
+
+    def _body(self, inputs: Sequence[Ref], variables: Sequence[Any]) -> list[Any]:
+        inner = self.t.inside()
+        _, outs = graph_of(self.closed, inputs)
+        for ref, v in zip(inputs, variables):
+            if v is not None:
+                inner.know(ref, v)
+        return [inner(ref) for ref in outs]
+
+    def written_out(self) -> list[Any]:
+        if self.length > MOST_WRITTEN_OUT:
+            raise Unconvertible("scan", f"{self.length} steps, which are too many to write out")
+        t, avals = self.t, [v.aval for v in self.closed.jaxpr.invars]
+        n = len(self.fixed_refs)
+        now: list[Any] = list(self.start)
+        kept: list[list[Any]] = []
+        whole = [t.whole(v, r.shape) for v, r in zip(self.over, self.over_refs)]
+        for i in range(self.length):
+            inputs, variables = [], []
+            for j, aval in enumerate(avals):
+                value, v = None, None
+                if j < n:
+                    ref, v = self.fixed_refs[j], self.fixed[j]
+                    value = value_of(ref) if ref.is_constant else None
+                elif j < n + self.n_carry:
+                    k = j - n
+                    v = now[k]
+                    value = self.series[k][i] if k in self.series else None
+                else:
+                    k = j - n - self.n_carry
+                    ref, v = self.over_refs[k], whole[k][self._at(i)]
+                    value = value_of(ref)[self._at(i)] if ref.is_constant else None
+                inputs.append(Ref(aval, value=None if value is None else np.asarray(value)))
+                variables.append(None if value is not None else v)
+            outs = self._body(inputs, variables)
+            now = outs[: self.n_carry]
+            kept.append(outs[self.n_carry :])
+        if self.reverse:
+            kept.reverse()
+        refs = self.out_refs[self.n_carry :]
+        series = [
+            pt.stack([t.whole(one[k], ref.shape[1:]) for one in kept]) for k, ref in enumerate(refs)
+        ]
+        return [*now, *series]
+
+    def converted(self) -> list[Any]:
+        """A loop of PyTensor, whose steps have the constant carries as sequences."""
+        t, turn = self.t, slice(None, None, -1 if self.reverse else 1)
+        avals = [v.aval for v in self.closed.jaxpr.invars]
+        n, moving = len(self.fixed_refs), [k for k in range(self.n_carry) if k not in self.series]
+        given = [t.whole(v, r.shape)[turn] for v, r in zip(self.over, self.over_refs)]
+        counted = {k: t.constant(values[:-1]) for k, values in self.series.items()}
+        start = [t.whole(self.start[k], self.start_refs[k].shape) for k in moving]
+        results: list[Any] = []
+
+        def body(*args: Any) -> list[Any]:
+            seqs, rest = args[: len(given) + len(counted)], args[len(given) + len(counted) :]
+            now, fixed = rest[: len(moving)], rest[len(moving) :]
+            carried = dict(zip(moving, now)) | dict(zip(counted, seqs[len(given) :]))
+            inputs, variables = [], []
+            for j, aval in enumerate(avals):
+                value = None
+                if j < n:
+                    ref, v = self.fixed_refs[j], fixed[j]
+                    value = value_of(ref) if ref.is_constant else None
+                elif j < n + self.n_carry:
+                    v = carried[j - n]
+                else:
+                    v = seqs[j - n - self.n_carry]
+                inputs.append(Ref(aval, value=value))
+                variables.append(None if value is not None else v)
+            outs = self._body(inputs, variables)
+            shapes = [v.aval.shape for v in self.closed.jaxpr.outvars]
+            outs = [t.whole(v, shape) for v, shape in zip(outs, shapes)]
+            results.append(None)
+            return [*[outs[k] for k in moving], *outs[self.n_carry :]]
+
+        n_out = len(self.out_refs) - self.n_carry
+        found = pytensor.scan(
+            body,
+            sequences=[*given, *counted.values()],
+            outputs_info=[*start, *[None] * n_out],
+            non_sequences=list(self.fixed),
+            n_steps=self.length,
+        )
+        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict):
+            found = found[0]
+        found = list(found) if isinstance(found, (list, tuple)) else [found]
+        last = dict(zip(moving, (v[-1] for v in found)))
+        last.update({k: t.constant(values[-1]) for k, values in self.series.items()})
+        kept = [v[turn] if self.reverse else v for v in found[len(moving) :]]
+        kept = [pt.specify_shape(v, ref.shape) for v, ref in zip(kept, self.out_refs[self.n_carry :])]
+        return [*[last[k] for k in range(self.n_carry)], *kept]
+
+
+def _lengths(p: dict[str, Any]) -> tuple[int, int]:
+    """How many inputs are the same in every step, and how many are carried."""
+    if "num_consts" in p:
+        return int(p["num_consts"]), int(p["num_carry"])
+    fixed, carried, _ = p["ft_in"].unpack()
+    return len(list(fixed.vals)), len(list(carried.vals))
