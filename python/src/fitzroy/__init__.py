@@ -1,7 +1,8 @@
 """Fitzroy: fits models to data, fast.
 
 `curve_fit`, `CurveFit` and `least_squares` fit curves, `Model` samples models as text, which `Builder` writes,
-`sample` PyMC models, `Density` what somebody else computes. `slurm.submit` makes jobs of such calls.
+`sample` PyMC models, `numpyro.MCMC` NumPyro models, `Density` what somebody else computes.
+`slurm.submit` makes jobs of such calls.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ._fitzroy import __version__
 
 if TYPE_CHECKING:
-    from . import lmfit, nlsq, slurm, stop_signal, weather
+    from . import lmfit, nlsq, numpyro, slurm, stop_signal, weather
     from .background import Run
     from .builder import Builder
     from .curves.compare import CurveComparison, compare_curves
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .density import Density
     from .machine import devices, release_devices, verify
     from .model import Model
+    from .numpyro.sampling import from_numpyro
     from .pymc import Converted, from_pymc, register, sample
     from .results import ConvergenceWarning
     from .traces import compare, diagnose, loo, read, report
@@ -51,12 +53,14 @@ __all__ = [
     "curve_fit",
     "devices",
     "diagnose",
+    "from_numpyro",
     "from_pymc",
     "least_squares",
     "leastsq",
     "lmfit",
     "loo",
     "nlsq",
+    "numpyro",
     "read",
     "register",
     "release_devices",
@@ -90,6 +94,7 @@ MODULES = {
     "curve_fit": "curves.scipy_form",
     "devices": "machine",
     "diagnose": "traces",
+    "from_numpyro": "numpyro",
     "from_pymc": "pymc",
     "least_squares": "curves.least_squares",
     "leastsq": "curves.least_squares",
@@ -102,7 +107,7 @@ MODULES = {
     "verify": "machine",
 }
 #: Submodules that are attributes of the package without being imported by name.
-SUBMODULES = ("lmfit", "nlsq", "slurm", "stop_signal", "weather")
+SUBMODULES = ("lmfit", "nlsq", "numpyro", "slurm", "stop_signal", "weather")
 
 
 def __getattr__(name: str) -> Any:

@@ -131,7 +131,9 @@ class _Builder:
         if rows.all():
             self.drawn(described, site, shape, value.reshape(shape), None)
         elif rows.any():
-            self.drawn(described, site, shape, value.reshape(shape), np.nonzero(rows.reshape(shape)))
+            self.drawn(
+                described, site, shape, value.reshape(shape), np.nonzero(rows.reshape(shape))
+            )
 
     def rows(self, site: Site, described: Described) -> Array | None:
         """Which elements of an observed site count, if its masks are constant."""

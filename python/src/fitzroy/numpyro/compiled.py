@@ -95,7 +95,7 @@ def compile_model(
     model: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    init_strategy: Any = init_to_uniform,
+    init_strategy: Any = None,
     forward: bool = False,
 ) -> Compiled:
     """Compiles NumPyro's own potential of a model and its gradient, in float64.
@@ -109,7 +109,7 @@ def compile_model(
             info = initialize_model(
                 jax.random.PRNGKey(0),
                 model,
-                init_strategy=init_strategy,
+                init_strategy=init_strategy or init_to_uniform,
                 model_args=args,
                 model_kwargs=kwargs,
                 forward_mode_differentiation=forward,
@@ -154,7 +154,9 @@ def compile_model(
     return Compiled(density, shapes, types, point, dims, seen, functions_of)
 
 
-def compile_potential(potential: Callable[[Any], Any], start: Any, forward: bool = False) -> Compiled:
+def compile_potential(
+    potential: Callable[[Any], Any], start: Any, forward: bool = False
+) -> Compiled:
     """Compiles a potential energy of arrays in any tree; `start` is one such tree."""
     with double():
         start = in_double(jax.tree.map(jnp.asarray, start))
@@ -165,7 +167,10 @@ def compile_potential(potential: Callable[[Any], Any], start: Any, forward: bool
         shapes = dict(zip(sorted(names) if _is_plain(start) else names, map(np.shape, leaves)))
         functions = _functions(lambda x: -potential(back(x)), lambda x: x, flat.size, forward)
     density = Density(
-        functions[0], dim=int(flat.size), variables=shapes, expand=functions[1],
+        functions[0],
+        dim=int(flat.size),
+        variables=shapes,
+        expand=functions[1],
         centre=np.asarray(flat),
     )
 
@@ -188,7 +193,9 @@ def _of_trace(trace: Mapping[str, Any]) -> tuple[dict[str, list[str | None]], di
         if site["type"] not in ("sample", "deterministic"):
             continue
         is_random = site["type"] == "sample"
-        dims[name] = dims_of(site, np.ndim(site["value"]), site["fn"].event_dim if is_random else None)
+        dims[name] = dims_of(
+            site, np.ndim(site["value"]), site["fn"].event_dim if is_random else None
+        )
         if is_random and site["is_observed"] and type(site["fn"]).__name__ != "Unit":
             seen[name] = np.asarray(site["value"])
     return dims, seen

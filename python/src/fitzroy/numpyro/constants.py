@@ -18,6 +18,12 @@ def _cast(p: dict[str, Any], x: Array) -> Any:
     return np.asarray(x).astype(np.dtype(p["new_dtype"]))
 
 
+def _divided(p: dict[str, Any], a: Array, b: Array) -> Any:
+    """Of whole numbers without the rest, as JAX divides them."""
+    out = np.true_divide(a, b)
+    return out if a.dtype.kind == "f" else np.trunc(out).astype(a.dtype)
+
+
 def _spread(p: dict[str, Any], x: Array) -> Any:
     shape = [1] * len(p["shape"])
     for k, size in zip(p["broadcast_dimensions"], np.shape(x)):
@@ -33,7 +39,9 @@ def _chosen(p: dict[str, Any], which: Array, *cases: Array) -> Any:
 
 def _counted(p: dict[str, Any]) -> Any:
     shape, k = p["shape"], p["dimension"]
-    along = np.arange(shape[k], dtype=p["dtype"]).reshape([-1 if j == k else 1 for j in range(len(shape))])
+    along = np.arange(shape[k], dtype=p["dtype"]).reshape(
+        [-1 if j == k else 1 for j in range(len(shape))]
+    )
     return np.broadcast_to(along, shape)
 
 
@@ -68,6 +76,10 @@ BY_NUMPY: dict[str, Callable[..., Any]] = {
     "ge": lambda p, a, b: np.greater_equal(a, b),
     "eq": lambda p, a, b: np.equal(a, b),
     "ne": lambda p, a, b: np.not_equal(a, b),
+    "and": lambda p, a, b: np.bitwise_and(a, b),
+    "or": lambda p, a, b: np.bitwise_or(a, b),
+    "not": lambda p, a: np.bitwise_not(a),
+    "div": _divided,
     "convert_element_type": _cast,
     "broadcast_in_dim": _spread,
     "reshape": lambda p, a: np.reshape(a, p["new_sizes"]),

@@ -51,7 +51,9 @@ class Draws:
         for name, drawn in (("posterior", self.posterior), ("warmup_posterior", self.warmup)):
             chosen = {k: v for k, v in drawn.items() if var_names is None or k in var_names}
             if chosen:
-                groups[name] = {k: ((*BOTH, *self.named(k, v.ndim - 2)), v) for k, v in chosen.items()}
+                groups[name] = {
+                    k: ((*BOTH, *self.named(k, v.ndim - 2)), v) for k, v in chosen.items()
+                }
         for name in ("sample_stats", "warmup_sample_stats"):
             if name in self.raw["groups"]:
                 groups[name] = dict(self.raw["groups"][name])

@@ -14,7 +14,7 @@ from ..conversion import Unconvertible
 from .graph import Step
 from .tensors import Tensors, primitive
 
-__all__ = ["Shifted", "SumOfExp"]
+__all__ = ["Shifted", "SumOfExp", "bare"]
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,9 @@ def chosen(t: Tensors, step: Step, which: Any, *cases: Any) -> Any:
     if isinstance(which, Constant) and which.data.size and np.all(which.data == which.data.flat[0]):
         return cases[int(which.data.flat[0])]
     if len(cases) == 2:
-        return pt.where(pt.neq(which, 0) if which.type.dtype != "bool" else which, cases[1], cases[0])
+        return pt.where(
+            pt.neq(which, 0) if which.type.dtype != "bool" else which, cases[1], cases[0]
+        )
     out = cases[-1]
     for k in range(len(cases) - 2, -1, -1):
         out = pt.where(pt.eq(which, k), cases[k], out)
@@ -191,7 +193,7 @@ def branches(t: Tensors, step: Step, which: Any, *ins: Any) -> Any:
 def add(t: Tensors, step: Step, a: Any, b: Any) -> Any:
     for one, other in ((a, b), (b, a)):
         tag = t.tags.get(one)
-        if isinstance(tag, SumOfExp) and tag.is_log and _bare(tag.s) is _bare(other):
+        if isinstance(tag, SumOfExp) and tag.is_log and bare(tag.s) is bare(other):
             if tag.s.type.ndim == other.type.ndim:
                 return tag.total
     return pt.add(a, b)
@@ -200,7 +202,12 @@ def add(t: Tensors, step: Step, a: Any, b: Any) -> Any:
 @primitive("sub")
 def subtract(t: Tensors, step: Step, a: Any, b: Any) -> Any:
     tag, other = t.tags.get(a), t.tags.get(b)
-    if isinstance(tag, Shifted) and isinstance(other, SumOfExp) and other.x is tag.x and other.is_log:
+    if (
+        isinstance(tag, Shifted)
+        and isinstance(other, SumOfExp)
+        and other.x is tag.x
+        and other.is_log
+    ):
         return tag.x - other.total
     out = pt.sub(a, b)
     t.tags[out] = Shifted(a, b)
@@ -242,7 +249,7 @@ def divide(t: Tensors, step: Step, a: Any, b: Any) -> Any:
     return pt.true_div(a, b)
 
 
-def _bare(v: Any) -> Any:
+def bare(v: Any) -> Any:
     """A variable without axes of length 1 that were put into it or taken from it."""
     while v.owner is not None and type(v.owner.op).__name__ == "DimShuffle":
         kept = [o for o in v.owner.op.new_order if o != "x"]

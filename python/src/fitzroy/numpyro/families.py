@@ -153,7 +153,9 @@ def random_walk(d: Any, put: Put) -> Described:
 )
 def truncated_(d: Any, put: Put) -> Described | None:
     base = d.base_dist
-    ends = {k: put(getattr(d, k2)) for k, k2 in (("lower", "low"), ("upper", "high")) if hasattr(d, k2)}
+    ends = {
+        k: put(getattr(d, k2)) for k, k2 in (("lower", "low"), ("upper", "high")) if hasattr(d, k2)
+    }
     if type(base) is dist.Normal:
         return Described("TruncatedNormal", {"mu": put(base.loc), "sigma": put(base.scale), **ends})
     inner = FAMILIES[type(base)](base, put) if type(base) in FAMILIES else None

@@ -9,26 +9,29 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
+import jax.experimental
 import numpy as np
 
 from .constants import computed
 
-__all__ = ["Ref", "Step", "double", "graph_of", "needed", "origin", "value_of"]
+__all__ = ["Ref", "Step", "double", "graph_of", "is_key", "needed", "origin", "value_of"]
 
 #: Primitives that call a function.
 CALLS = frozenset(
     "jit pjit closed_call core_call remat remat2 checkpoint custom_jvp_call custom_vjp_call "
     "custom_vjp_call_jaxpr".split()
 )
+#: Where they have it.
+INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 #: Functions of JAX that stay whole: taken apart they would be long, or pivot.
 WHOLE = frozenset("logaddexp cholesky inv solve slogdet det".split())
 
 
 def double() -> AbstractContextManager[Any]:
     """JAX in float64, for a while."""
-    enable = getattr(jax, "enable_x64", None)
+    enable: Any = getattr(jax, "enable_x64", None)
     if enable is None:
-        from jax.experimental import enable_x64 as enable
+        enable = jax.experimental.enable_x64
     out: AbstractContextManager[Any] = enable(True)
     return out
 
@@ -42,7 +45,7 @@ class Ref:
         self.step = step
         #: The value of a constant, once it is known.
         self.value = value
-        self.is_constant = value is not None or (step is not None and step.is_constant)
+        self.is_constant: bool = value is not None or (step is not None and step.is_constant)
 
 
 class Step:
@@ -86,7 +89,7 @@ class _Graph:
             return self.closed(chosen, ins[1:])
         if name in CALLS:
             whole = str(eqn.params.get("name"))
-            inner = next(eqn.params[k] for k in ("jaxpr", "call_jaxpr", "fun_jaxpr") if k in eqn.params)
+            inner = next(eqn.params[k] for k in INNER if k in eqn.params)
             if whole not in WHOLE or not origin(inner) or not _is_plain(ins):
                 return self.closed(inner, ins)
             name = whole
@@ -110,8 +113,14 @@ def origin(jaxpr: Any) -> bool:
     return f"{os.sep}jax{os.sep}_src{os.sep}" in str(getattr(info, "func_src_info", ""))
 
 
+def is_key(x: Any) -> bool:
+    """Whether a value is a key for random numbers, or a value of that type."""
+    dtype = getattr(x, "dtype", None)
+    return dtype is not None and bool(jax.dtypes.issubdtype(dtype, jax.dtypes.extended))
+
+
 def _array(c: Any) -> Any:
-    return c if jax.dtypes.issubdtype(getattr(c, "dtype", float), jax.dtypes.extended) else np.asarray(c)
+    return c if is_key(c) else np.asarray(c)
 
 
 def graph_of(closed: Any, inputs: Sequence[Ref] | None = None) -> tuple[list[Ref], list[Ref]]:

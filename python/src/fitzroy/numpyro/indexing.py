@@ -9,6 +9,7 @@ import pytensor.tensor as pt
 
 from ..conversion import Unconvertible
 from .constants import computed
+from .elementwise import bare
 from .graph import Step, double
 from .tensors import Tensors, primitive
 
@@ -70,7 +71,8 @@ def looked_up(t: Tensors, step: Step, v: Any, at: Any) -> Any:
                 found = _inside(step, found, shape[k])
             keys[k] = found
         else:
-            keys[k] = at[(slice(None),) * n_rows + (j,)]
+            own = bare(at) if len(places) == 1 else at
+            keys[k] = own if own.type.ndim == n_rows else at[(slice(None),) * n_rows + (j,)]
     for k, row in rows_of.items():
         n = shape[k]
         keys[k] = np.arange(n).reshape([-1 if j == row else 1 for j in range(n_rows)])

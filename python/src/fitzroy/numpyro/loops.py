@@ -10,7 +10,7 @@ import pytensor
 import pytensor.tensor as pt
 
 from ..conversion import Unconvertible
-from .graph import Ref, Step, graph_of, value_of
+from .graph import Ref, Step, graph_of, is_key, value_of
 from .tensors import Tensors, primitive
 
 __all__: list[str] = []
@@ -54,14 +54,21 @@ class _Loop:
         """Carries that no variable enters, as counters are, step by step."""
         is_fixed = [r.is_constant for r in (*self.fixed_refs, *self.start_refs, *self.over_refs)]
         n, known = len(self.fixed_refs), set(range(self.n_carry))
-        known = {k for k in known if is_fixed[n + k]}
+        known = {k for k in known if is_fixed[n + k] and not is_key(self.start_refs[k])}
         avals = [v.aval for v in self.closed.jaxpr.invars]
         while True:
             inputs = []
             for j, aval in enumerate(avals):
                 k = j - n
                 fixed = is_fixed[j] and (not 0 <= k < self.n_carry or k in known)
-                inputs.append(Ref(aval, value=np.zeros(aval.shape, aval.dtype) if fixed else None))
+                inputs.append(
+                    Ref(
+                        aval,
+                        value=np.zeros(aval.shape, aval.dtype)
+                        if fixed and not is_key(aval)
+                        else None,
+                    )
+                )
             _, outs = graph_of(self.closed, inputs)
             still = {k for k in known if outs[k].is_constant}
             if still == known:
@@ -84,7 +91,9 @@ class _Loop:
                 else:
                     ref = self.over_refs[j - n - self.n_carry]
                     value = value_of(ref)[self._at(i)] if ref.is_constant else None
-                inputs.append(Ref(aval, value=None if value is None else np.asarray(value)))
+                inputs.append(
+                    Ref(aval, value=None if value is None or is_key(aval) else np.asarray(value))
+                )
             _, outs = graph_of(self.closed, inputs)
             now = {k: value_of(outs[k]) for k in known}
             for k in known:
@@ -100,7 +109,7 @@ class _Loop:
         for ref, v in zip(inputs, variables):
             if v is not None:
                 inner.know(ref, v)
-        return [inner(ref) for ref in outs]
+        return [None if is_key(ref) else inner(ref) for ref in outs]
 
     def written_out(self) -> list[Any]:
         if self.length > MOST_WRITTEN_OUT:
@@ -125,7 +134,9 @@ class _Loop:
                     k = j - n - self.n_carry
                     ref, v = self.over_refs[k], whole[k][self._at(i)]
                     value = value_of(ref)[self._at(i)] if ref.is_constant else None
-                inputs.append(Ref(aval, value=None if value is None else np.asarray(value)))
+                inputs.append(
+                    Ref(aval, value=None if value is None or is_key(aval) else np.asarray(value))
+                )
                 variables.append(None if value is not None else v)
             outs = self._body(inputs, variables)
             now = outs[: self.n_carry]
@@ -142,32 +153,33 @@ class _Loop:
         """A loop of PyTensor, whose steps have the constant carries as sequences."""
         t, turn = self.t, slice(None, None, -1 if self.reverse else 1)
         avals = [v.aval for v in self.closed.jaxpr.invars]
-        n, moving = len(self.fixed_refs), [k for k in range(self.n_carry) if k not in self.series]
+        n = len(self.fixed_refs)
+        keys = {k for k in range(self.n_carry) if is_key(self.start_refs[k])}
+        moving = [k for k in range(self.n_carry) if k not in self.series and k not in keys]
         given = [t.whole(v, r.shape)[turn] for v, r in zip(self.over, self.over_refs)]
         counted = {k: t.constant(values[:-1]) for k, values in self.series.items()}
         start = [t.whole(self.start[k], self.start_refs[k].shape) for k in moving]
-        results: list[Any] = []
 
         def body(*args: Any) -> list[Any]:
             seqs, rest = args[: len(given) + len(counted)], args[len(given) + len(counted) :]
-            now, fixed = rest[: len(moving)], rest[len(moving) :]
+            now, fixed = rest[: len(moving)], iter(rest[len(moving) :])
             carried = dict(zip(moving, now)) | dict(zip(counted, seqs[len(given) :]))
             inputs, variables = [], []
             for j, aval in enumerate(avals):
                 value = None
                 if j < n:
-                    ref, v = self.fixed_refs[j], fixed[j]
+                    ref = self.fixed_refs[j]
+                    v = None if self.fixed[j] is None else next(fixed)
                     value = value_of(ref) if ref.is_constant else None
                 elif j < n + self.n_carry:
-                    v = carried[j - n]
+                    v = carried.get(j - n)
                 else:
                     v = seqs[j - n - self.n_carry]
-                inputs.append(Ref(aval, value=value))
+                inputs.append(Ref(aval, value=None if is_key(aval) else value))
                 variables.append(None if value is not None else v)
             outs = self._body(inputs, variables)
             shapes = [v.aval.shape for v in self.closed.jaxpr.outvars]
-            outs = [t.whole(v, shape) for v, shape in zip(outs, shapes)]
-            results.append(None)
+            outs = [None if v is None else t.whole(v, shape) for v, shape in zip(outs, shapes)]
             return [*[outs[k] for k in moving], *outs[self.n_carry :]]
 
         n_out = len(self.out_refs) - self.n_carry
@@ -175,7 +187,7 @@ class _Loop:
             body,
             sequences=[*given, *counted.values()],
             outputs_info=[*start, *[None] * n_out],
-            non_sequences=list(self.fixed),
+            non_sequences=[v for v in self.fixed if v is not None],
             n_steps=self.length,
         )
         if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict):
@@ -184,8 +196,10 @@ class _Loop:
         last = dict(zip(moving, (v[-1] for v in found)))
         last.update({k: t.constant(values[-1]) for k, values in self.series.items()})
         kept = [v[turn] if self.reverse else v for v in found[len(moving) :]]
-        kept = [pt.specify_shape(v, ref.shape) for v, ref in zip(kept, self.out_refs[self.n_carry :])]
-        return [*[last[k] for k in range(self.n_carry)], *kept]
+        kept = [
+            pt.specify_shape(v, ref.shape) for v, ref in zip(kept, self.out_refs[self.n_carry :])
+        ]
+        return [*[last.get(k) for k in range(self.n_carry)], *kept]
 
 
 def _lengths(p: dict[str, Any]) -> tuple[int, int]:

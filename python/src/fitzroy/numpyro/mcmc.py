@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -208,7 +208,9 @@ class MCMC(numpyro.infer.MCMC):  # type: ignore[misc]
             jax.tree.map(lambda x, c=c: jnp.asarray(x)[c], init_params)
             for c in range(self.num_chains if self.num_chains > 1 else 0)
         ] or [init_params]
-        given = {k: v for k, v in settings.items() if k not in ("device", "precision", "device_memory")}
+        given = {
+            k: v for k, v in settings.items() if k not in ("device", "precision", "device_memory")
+        }
         return compiled.sample(given, starts, self.progress_bar)
 
     def _found(self) -> Draws:
@@ -291,7 +293,10 @@ OWN = frozenset("backend cores device precision sampler_name out overwrite".spli
 
 def _check_kernel(kernel: Any) -> None:
     """Refuses settings of NUTS that would have other draws."""
-    if kernel._kinetic_fn is not None and kernel._kinetic_fn is not numpyro.infer.hmc.euclidean_kinetic_energy:
+    if (
+        kernel._kinetic_fn is not None
+        and kernel._kinetic_fn is not numpyro.infer.hmc.euclidean_kinetic_energy
+    ):
         raise ValueError("kinetic_fn: Fitzroy has the kinetic energy of a Gaussian alone")
     for name in ("adapt_step_size", "adapt_mass_matrix"):
         if not getattr(kernel, f"_{name}"):

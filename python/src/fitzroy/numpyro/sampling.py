@@ -182,15 +182,17 @@ def drawn(
     if str(settings.get("device", "auto")).startswith("cuda"):
         message = "device: a compiled gradient runs on this processor; use 'auto' or 'cpu'"
         raise ValueError(f"{message} ({cannot})" if cannot else message)
-    from .compiled import compile_model, init_to_uniform
+    from .compiled import compile_model
 
     try:
-        compiled = compile_model(model, args, kwargs, init_strategy or init_to_uniform, forward)
+        compiled = compile_model(model, args, kwargs, init_strategy, forward)
     except Unconvertible as why:
         also = f"; it cannot be converted, either: {cannot}" if cannot else ""
         raise ValueError(f"the model has no compiled gradient: {why}{also}") from why
     if cannot:
-        message = f"the model cannot be converted ({cannot}), and is sampled by its compiled gradient"
+        message = (
+            f"the model cannot be converted ({cannot}), and is sampled by its compiled gradient"
+        )
         warnings.warn(message, ConversionWarning, stacklevel=4)
     given = {k: v for k, v in settings.items() if k not in ("device", "precision", "device_memory")}
     return compiled.sample(given, starts, progressbar)

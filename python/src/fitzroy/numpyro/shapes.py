@@ -245,7 +245,9 @@ def determinant(t: Tensors, step: Step, v: Any) -> Any:
 def triangular(t: Tensors, step: Step, a: Any, b: Any) -> Any:
     p = step.params
     if len(step.inputs[0].shape) != 2 or p["unit_diagonal"] or p.get("conjugate_a"):
-        raise Unconvertible("triangular_solve", "of a batch of matrices, or with ones in the diagonal")
+        raise Unconvertible(
+            "triangular_solve", "of a batch of matrices, or with ones in the diagonal"
+        )
     a, b = (t.whole(v, ref.shape) for v, ref in zip((a, b), step.inputs))
     lower, turned = p["lower"], p["transpose_a"]
     if not p["left_side"]:

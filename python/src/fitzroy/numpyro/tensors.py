@@ -9,7 +9,7 @@ import numpy as np
 import pytensor.tensor as pt
 
 from ..conversion import Unconvertible
-from .graph import Ref, Step, graph_of, needed, value_of
+from .graph import Ref, Step, graph_of, is_key, needed, value_of
 
 __all__ = ["PRIMITIVES", "Tensors", "Unready", "primitive"]
 
@@ -90,6 +90,9 @@ class Tensors:
             self.known[ref] = v
 
     def constant(self, value: Any) -> Any:
+        if is_key(value):
+            # Sites have values, so that nothing is drawn with it.
+            return None
         array = np.asarray(value)
         if array.dtype.kind == "f":
             array = array.astype(float)

@@ -115,7 +115,9 @@ class Text:
             site = sites.get(name)
             if site is None:
                 known = ", ".join(s for s in sites if s not in self.traced.own)
-                raise ValueError(f"init values: the model has no latent site {name!r}; it has {known}")
+                raise ValueError(
+                    f"init values: the model has no latent site {name!r}; it has {known}"
+                )
             placed = np.broadcast_to(np.asarray(value, dtype=float), site.shape)
             if site.is_discrete:
                 continue

@@ -13,6 +13,7 @@ import numpy as np
 import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.distributions import constraints
+from numpyro.distributions.distribution import validation_enabled
 from numpyro.infer.initialization import init_to_sample
 from numpyro.infer.reparam import TransformReparam
 
@@ -97,20 +98,24 @@ def peeled(fn: Any) -> Any:
     return fn
 
 
-def _base_site(msg: Any) -> Any:
-    """The reparametrisation of a latent site with a transformed distribution."""
-    fn = msg["fn"]
-    while isinstance(fn, (dist.Independent, dist.ExpandedDistribution)):
-        fn = fn.base_dist
-    own = isinstance(fn, dist.TransformedDistribution) and type(fn) not in FAMILIES
-    return TransformReparam() if own and not msg["is_observed"] else None
+class _Bases:
+    """A model with the base of each transformed distribution as the site, and what was the site as a
+    function of it."""
 
+    def __init__(self, model: Callable[..., Any]) -> None:
+        self.model: Callable[..., Any] = handlers.reparam(model, config=self.config)
+        #: Names of these sites, which are not the user's.
+        self.own: set[str] = set()
 
-def with_bases(model: Callable[..., Any]) -> Callable[..., Any]:
-    """The model with the base of each transformed distribution as the site, and what was the site as
-    a function of it."""
-    wrapped: Callable[..., Any] = handlers.reparam(model, config=_base_site)
-    return wrapped
+    def config(self, msg: Any) -> Any:
+        fn = msg["fn"]
+        while isinstance(fn, (dist.Independent, dist.ExpandedDistribution)):
+            fn = fn.base_dist
+        transformed = isinstance(fn, dist.TransformedDistribution) and type(fn) not in FAMILIES
+        if not transformed or msg["is_observed"]:
+            return None
+        self.own.add(f"{msg['name']}_base")
+        return TransformReparam()
 
 
 class _Recorder:
@@ -152,7 +157,9 @@ class _Recorder:
         for name, site in trace.items():
             if site["type"] == "deterministic":
                 value = jnp.asarray(site["value"])
-                made = Site(name, value.shape, self.put(value), dims=dims_of(site, value.ndim, None))
+                made = Site(
+                    name, value.shape, self.put(value), dims=dims_of(site, value.ndim, None)
+                )
                 self.sites.append(made)
             elif site["type"] == "sample":
                 self.sites.append(self.random(name, site))
@@ -231,12 +238,13 @@ def traced(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     with double():
         args, kwargs = in_double((tuple(args), dict(kwargs)))
         names = named_data(model, args, kwargs)
-        wrapped = with_bases(model)
-        plain = _Recorder(model, args, kwargs).latent()
-        recorder = _Recorder(wrapped, args, kwargs)
+        bases = _Bases(model)
+        recorder = _Recorder(bases.model, args, kwargs)
         latent = recorder.latent()
         try:
-            closed = jax.make_jaxpr(recorder.program)(latent)
+            # What NumPyro has to say of constants has been said.
+            with validation_enabled(False):
+                closed = jax.make_jaxpr(recorder.program)(latent)
             refs, outs = graph_of(closed)
         except Unconvertible:
             raise
@@ -244,6 +252,5 @@ def traced(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
             said = str(error).strip().partition("\n")[0]
             raise Unconvertible("the model", f"{type(error).__name__}: {said}") from error
     inputs = dict(zip(sorted(latent), refs))
-    own = set(latent) - set(plain)
     loops = any(step.name == "scan" for step in needed(outs, ()))
-    return Traced(wrapped, args, kwargs, recorder.sites, inputs, outs, names, own, loops)
+    return Traced(bases.model, args, kwargs, recorder.sites, inputs, outs, names, bases.own, loops)
