@@ -135,7 +135,7 @@ fn totals_of_rain_become_what_each_step_brought() {
         let (found, contents) = read(&path, Accumulation::Step, Missing::Refuse).unwrap();
         assert!(!contents.accumulated && found.times.len() == steps.len());
 
-        // Totals of a day, as some analyses have them: only who says so gets their changes.
+        // Totals that begin anew at several hours: only who says so gets their changes.
         let path = written(&format!("daily-{seed}"), &totals(&steps, |t| t % 4 == 0));
         let (found, contents) = read(&path, Accumulation::Auto, Missing::Refuse).unwrap();
         assert!(!contents.accumulated && found.times.len() == steps.len());
@@ -148,6 +148,26 @@ fn totals_of_rain_become_what_each_step_brought() {
         let path = written(&format!("steps-{seed}"), &steps);
         let (found, contents) = read(&path, Accumulation::Auto, Missing::Refuse).unwrap();
         assert!(!contents.accumulated && found.record(2)[0] == steps[2][0]);
+    }
+}
+
+/// Totals of each day, as of the Climate Data Store, fall at one hour of the day alone; one fall at
+/// another hour, and it is not known what they are.
+#[test]
+fn totals_of_days_are_known_by_the_hour_at_which_they_fall() {
+    for seed in 100..105 {
+        let steps = steps(seed, 34 + seed as usize % 7);
+        let all = times(steps.len());
+        let morning = |t: usize| all[t].0.rem_euclid(86_400) == 21_600;
+        let path = written(&format!("days-{seed}"), &totals(&steps, morning));
+        let (found, contents) = read(&path, Accumulation::Auto, Missing::Refuse).unwrap();
+        compare(&found, &steps);
+        let said = contents.notes.join("\n");
+        assert!(said.contains("same hour of each day"), "{said}");
+        let odd = totals(&steps, |t| morning(t) || t == 20);
+        let path = written(&format!("odd-{seed}"), &odd);
+        let (found, contents) = read(&path, Accumulation::Auto, Missing::Refuse).unwrap();
+        assert!(!contents.accumulated && found.times.len() == steps.len());
     }
 }
 

@@ -192,16 +192,25 @@ fn told(seed: u64) {
     let path = written(&format!("inspect-{seed}"), &records);
     let found = Inspection::new(std::slice::from_ref(&path.0), &Chosen::default()).unwrap();
     let sst = &found.variables[0];
-    let n = records.iter().flatten().filter(|x| x.is_nan()).count();
-    let declared = n as u64;
-    let always = (0..PLACES).filter(|&place| records.iter().all(|r| r[place].is_nan()));
+    let all = || records.iter().flatten();
+    let missing = all().filter(|x| is_missing(**x)).count() as u64;
+    let fills = all().filter(|x| **x == FILL).count();
+    let always = (0..PLACES).filter(|&place| records.iter().all(|r| is_missing(r[place])));
     assert_eq!(sst.absent, Some((always.count(), PLACES)));
     let land = found.notes.iter().any(|n| n.contains("at 1 of 6 places"));
-    assert_eq!(land, declared > 0);
+    assert_eq!(land, missing > 0);
+    let counted: &[(f32, usize)] = if fills > 0 { &[(FILL, fills)] } else { &[] };
+    assert_eq!(sst.fills, counted);
+    let undeclared = found.notes.iter().any(|n| n.contains("does not declare"));
+    assert_eq!(undeclared, fills > 0);
+    let known = || all().copied().filter(|x| !is_missing(*x)).map(f64::from);
+    let (low, high, mean) = sst.range.unwrap();
+    assert!(low == known().fold(f64::INFINITY, f64::min) && high == known().fold(0.0, f64::max));
+    assert!((mean - known().sum::<f64>() / known().count() as f64).abs() < 1e-3);
     assert_eq!((sst.name.as_str(), sst.n_times), ("sst", records.len()));
     assert_eq!(sst.missing.1, (records.len() * PLACES) as u64);
-    if declared > 0 {
-        assert_eq!(sst.missing.0, declared);
+    assert_eq!(sst.missing.0, missing);
+    if missing > 0 {
         let why = found.verdict.as_ref().unwrap_err();
         assert!(why.contains("⟨missing fill⟩"), "{why}");
     } else {

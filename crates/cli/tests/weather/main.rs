@@ -2,6 +2,7 @@
 
 mod archives;
 mod carried;
+mod exported;
 mod limited;
 mod missing;
 mod pages;
@@ -10,6 +11,7 @@ mod program;
 mod refusals;
 mod scores;
 mod stopped;
+mod tuned;
 
 use program::{SMALL_NETWORK, SMALL_WEATHER, Scratch, program, repository};
 use std::fs;
@@ -33,27 +35,35 @@ fn train(more: &[&'static str]) -> Vec<&'static str> {
     args
 }
 
-/// Runs a script of the repository with the first Python that is named; false, with a word, if that has no xarray.
-#[allow(clippy::print_stderr)]
+/// Runs a script of the repository with the first Python that is named and has what it needs; false, with a word, if
+/// none has.
 fn python(script: &str, args: &[&str]) -> bool {
+    python_with("xarray", "FITZROY_REQUIRE_ARVIZ", script, args)
+}
+
+/// The same for a script that needs `packages`, which are there where the variable `required` is 1.
+#[allow(clippy::print_stderr)]
+fn python_with(packages: &str, required: &str, script: &str, args: &[&str]) -> bool {
     let pythons = std::env::var("FITZROY_PYTHON").unwrap_or_else(|_| "python3".into());
-    let python = pythons.split(':').next().unwrap_or("python3");
-    let said = std::process::Command::new(python)
-        .arg(repository(script))
-        .args(args)
-        .output();
-    let fine = said.as_ref().is_ok_and(|output| output.status.success());
-    if said.as_ref().map_or(true, |o| o.status.code() == Some(3)) {
-        let required = std::env::var("FITZROY_REQUIRE_ARVIZ").is_ok_and(|v| v == "1");
-        assert!(
-            !required,
-            "{python} has no xarray, and FITZROY_REQUIRE_ARVIZ is set"
-        );
-        eprintln!("skipped: {python} has no xarray");
-        return false;
+    for python in pythons.split(':') {
+        let said = std::process::Command::new(python)
+            .arg(repository(script))
+            .args(args)
+            .output();
+        // Code 3 says that a package is missing.
+        if said.as_ref().is_ok_and(|o| o.status.code() != Some(3)) {
+            let fine = said.as_ref().is_ok_and(|o| o.status.success());
+            assert!(fine, "{said:?}");
+            return true;
+        }
     }
-    assert!(fine, "{said:?}");
-    true
+    let required_here = std::env::var(required).is_ok_and(|v| v == "1");
+    assert!(
+        !required_here,
+        "{pythons}: no {packages}, and {required} is set"
+    );
+    eprintln!("skipped: {pythons} has no {packages}");
+    false
 }
 
 /// Scores a checkpoint, or several: `more` may begin with others.

@@ -30,6 +30,13 @@ fn scores_of_an_archive_with_gaps_are_those_of_xarray() {
     };
     train("sst.nc", "run").complains(&["15 of 90 places have no values", "left out of losses"]);
     train("garbage.nc", "other").complains(&["1e30 is taken for a missing value"]);
+    let asked = ["weather", "inspect", "--data", "garbage.nc"];
+    let said = scratch.fitzroy(&asked).ends_with(1);
+    said.says(&[
+        "sst is 1e30 in",
+        "does not declare",
+        "values of sst are missing",
+    ]);
     let best = |run: &str| parameters(&scratch.0.join(run).join("best.safetensors"));
     assert!(best("run") == best("other"));
     let scored = |data: &str, run: &str, out: &str| {

@@ -4,6 +4,7 @@
 
 pub mod device;
 mod evaluate;
+mod export;
 mod maps;
 mod members;
 pub mod pages;
@@ -11,6 +12,7 @@ mod predict;
 mod train;
 
 pub use evaluate::{Scored, Scoring};
+pub use export::{Exported, Exporting};
 pub use members::{ensemble_folder, find_members, member_name};
 pub use predict::{Forecast, Forecasting};
 pub use train::{FoundRate, Opened, Request, Start, Trained, Training};

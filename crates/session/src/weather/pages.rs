@@ -10,8 +10,8 @@ use fitzroy_report::figure::Style;
 use fitzroy_weather::data::Contents;
 use fitzroy_weather::evaluate::Evaluation;
 use fitzroy_weather::report::{
-    History, evaluation_page, leads_figure, maps_figures, rates_figure, rates_page, spread_figure,
-    training_page,
+    History, error_maps, evaluation_page, leads_figure, maps_figures, rates_figure, rates_page,
+    spectra_figure, spread_figure, training_page,
 };
 use fitzroy_weather::train::{Plan, Problem, Profile, Rates, Settings};
 use serde_json::{Value, json};
@@ -183,12 +183,18 @@ pub(super) fn scores(
     if found.n_members > 1 {
         picture("spread_skill", &spread_figure(found, &style))?;
     }
+    if let Some(scene) = spectra_figure(found, &style) {
+        picture("spectra", &scene)?;
+    }
+    let numbered = |name: &str, number: usize| match number {
+        0 => name.to_string(),
+        _ => format!("{name}-{}", number + 1),
+    };
     for (number, scene) in maps_figures(found, channels, &style).1.iter().enumerate() {
-        let name = match number {
-            0 => "maps".to_string(),
-            _ => format!("maps-{}", number + 1),
-        };
-        picture(&name, scene)?;
+        picture(&numbered("maps", number), scene)?;
+    }
+    for (number, scene) in error_maps(found, channels, &style).iter().enumerate() {
+        picture(&numbered("error-maps", number), scene)?;
     }
     Ok(())
 }

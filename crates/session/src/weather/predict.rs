@@ -101,25 +101,8 @@ impl Forecasting<'_> {
         let states = joined(made);
         let times = (1..=self.n_steps).map(|k| Time(start.0 + k as i64 * step_s));
         let times: Vec<Time> = times.collect();
-        let step = found.checkpoint.progress.step;
-        let shown = members.iter().map(|found| found.path.display().to_string());
-        let shown: Vec<String> = shown.collect();
-        let attributes = [
-            ("initial_time", start.iso()),
-            ("forecast_reference_time", start.iso()),
-            ("checkpoint", shown.join(", ")),
-            ("members", members.len().to_string()),
-            ("device", device.clone()),
-            ("checkpoint_step", step.to_string()),
-            ("source", format!("Fitzroy {}", env!("CARGO_PKG_VERSION"))),
-        ];
-        let attributes = attributes.map(|(name, value)| (name.to_string(), value));
-        write(
-            self.output,
-            &problem,
-            attributes.to_vec(),
-            (&times, &states),
-        )?;
+        let attributes = self.attributes(&problem, &members, (start, &device))?;
+        write(self.output, &problem, attributes, (&times, &states))?;
         let means: Vec<&[f64]> = states.iter().map(|state| &state.mean[..]).collect();
         let pictures = match maps {
             Some(maps) => maps.write(&problem, t, &means)?,
@@ -136,6 +119,48 @@ impl Forecasting<'_> {
 }
 
 impl Forecasting<'_> {
+    /// What the file says of itself.
+    fn attributes(
+        &self,
+        problem: &Problem,
+        members: &[Found],
+        (start, device): (Time, &str),
+    ) -> Result<Vec<(String, String)>> {
+        let step = members[0].checkpoint.progress.step;
+        let shown = members.iter().map(|found| found.path.display().to_string());
+        let shown: Vec<String> = shown.collect();
+        let sums = members
+            .iter()
+            .map(|found| Ok(format!("{:08x}", found.checksum()?)));
+        let sums: Vec<String> = sums.collect::<Result<_>>()?;
+        let attributes = [
+            ("initial_time", start.iso()),
+            ("forecast_reference_time", start.iso()),
+            ("checkpoint", shown.join(", ")),
+            ("checkpoint_crc32", sums.join(", ")),
+            ("boundary", self.boundary(problem)),
+            ("members", members.len().to_string()),
+            ("device", device.to_string()),
+            ("checkpoint_step", step.to_string()),
+            ("source", format!("Fitzroy {}", env!("CARGO_PKG_VERSION"))),
+        ];
+        let named = attributes.map(|(name, value)| (name.to_string(), value));
+        Ok(named.to_vec())
+    }
+
+    /// Where the states at the boundary come from.
+    fn boundary(&self, problem: &Problem) -> String {
+        let forced = problem.node_weights.iter().filter(|w| **w == 0.0).count();
+        let files = self.data.iter().map(|path| path.display().to_string());
+        match forced {
+            0 => "none".into(),
+            n => format!(
+                "{n} outer points are set to the later records of {}",
+                files.collect::<Vec<_>>().join(", ")
+            ),
+        }
+    }
+
     /// The number of the last known state.
     fn first_record(&self, archive: &Archive) -> Result<usize> {
         let start = match (self.start, self.target) {

@@ -306,6 +306,7 @@ impl Training {
             "ended": format!("{:?}", outcome.ended).to_lowercase(), "steps": p.step,
             "epoch": p.epoch, "last_loss": json_number(outcome.last_loss),
             "best_validation_loss": p.best_loss.map_or(Value::Null, json_number),
+            "best_beside_start": p.best_ratio.map_or(Value::Null, json_number),
             "skipped_updates": p.n_skipped, "data_wait": json_number(outcome.data_wait),
             "first_step_s": json_number(outcome.step_s.0),
             "median_step_s": json_number(outcome.step_s.1), "total_s": total_s,

@@ -44,6 +44,12 @@ impl Channel {
         }
     }
 
+    /// Whether a user means this channel by `TEM 850` or `TEM 850 hPa`.
+    pub fn is_labelled(&self, name: &str) -> bool {
+        let label = self.label();
+        name == label || name == label.trim_end_matches(" hPa")
+    }
+
     /// True for rain: not negative, and scored by thresholds.
     pub fn is_rain(&self) -> bool {
         self.variable == RAIN
@@ -228,7 +234,7 @@ impl Archive {
         archive.values = Values::missing(len, room)?;
         archive.fill(&parts, &merged)?;
         let forecast = least < RECORDS_MIN;
-        let changes = archive.take_changes(chosen.reading.accumulation, forecast);
+        let changes = archive.take_changes(chosen.reading.accumulation, forecast)?;
         check_number(&archive.times, least)?;
         let mended = archive.mend(chosen.reading.missing)?;
         archive.step_s = usual_step(&archive.times);

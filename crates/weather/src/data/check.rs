@@ -6,7 +6,7 @@ use super::archive::{Archive, Channel};
 /// Numbers of this size are fill values: NetCDF's own is 9.96921e36, CMIP's 1e20.
 const HUGE: f64 = 1e15;
 /// Numbers by which text formats and packed integers say that nothing was measured.
-const FILLS: [f32; 9] = [
+pub(super) const FILLS: [f32; 9] = [
     -9999.0, -999.0, -99999.0, -999.9, -9999.9, 9999.0, 99999.0, -32768.0, -32767.0,
 ];
 
@@ -110,15 +110,17 @@ pub(super) struct Seen {
     sum: f64,
     /// Least and greatest of those that cannot be fill values.
     regular: (f64, f64),
-    /// Different numbers that may be fill values, in the order in which they come.
-    suspects: Vec<f32>,
+    /// Different numbers that may be fill values, in the order in which they come, and how many
+    /// there are of each.
+    suspects: Vec<(f32, usize)>,
 }
 
 /// Suspects of a channel that are kept; a channel of garbage has no end of them.
 const SUSPECTS_MAX: usize = 16;
 
 impl Seen {
-    fn nothing() -> Self {
+    /// Before the first number.
+    pub(super) fn nothing() -> Self {
         let (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
         Seen {
             n: 0,
@@ -131,7 +133,8 @@ impl Seen {
         }
     }
 
-    fn take(&mut self, x: f32) {
+    /// Takes a number in.
+    pub(super) fn take(&mut self, x: f32) {
         self.n += 1;
         if !x.is_finite() {
             return;
@@ -142,14 +145,21 @@ impl Seen {
         (self.min, self.max) = (self.min.min(wide), self.max.max(wide));
         if is_number(x) && !FILLS.contains(&x) {
             self.regular = (self.regular.0.min(wide), self.regular.1.max(wide));
-        } else if !self.suspects.contains(&x) && self.suspects.len() < SUSPECTS_MAX {
-            self.suspects.push(x);
+        } else if let Some((_, n)) = self.suspects.iter_mut().find(|(other, _)| *other == x) {
+            *n += 1;
+        } else if self.suspects.len() < SUSPECTS_MAX {
+            self.suspects.push((x, 1));
         }
     }
 
     /// Numbers that must be fill values: by their size, or because they are some of those that are
     /// used so and lie far from all others.
     pub(super) fn fills(&self) -> impl Iterator<Item = f32> + '_ {
+        self.counted_fills().map(|(x, _)| x)
+    }
+
+    /// The same, with how many there are of each.
+    pub(super) fn counted_fills(&self) -> impl Iterator<Item = (f32, usize)> + '_ {
         let (low, high) = self.regular;
         // A number of the list is meant as it stands where it lies among the others.
         let apart = move |x: f32| {
@@ -157,7 +167,21 @@ impl Seen {
             !(low <= high) || (low - x).max(x - high) > high - low
         };
         let all = self.suspects.iter().copied();
-        all.filter(move |x| !is_number(*x) || apart(*x))
+        all.filter(move |(x, _)| !is_number(*x) || apart(*x))
+    }
+
+    /// How many of the numbers are none, and least, greatest and sum of the others.
+    pub(super) fn without_fills(&self) -> (usize, f64, f64, f64) {
+        let (mut n, mut sum) = (self.n - self.n_finite, self.sum);
+        for (x, count) in self.counted_fills() {
+            n += count;
+            sum -= f64::from(x) * count as f64;
+        }
+        let (low, high) = match n == self.n - self.n_finite {
+            true => (self.min, self.max),
+            false => self.regular,
+        };
+        (n, low, high, sum)
     }
 }
 

@@ -2,7 +2,7 @@
 //! what would be used.
 
 use super::archive::Chosen;
-use super::check::is_number;
+use super::check::{FILLS, Seen, is_number};
 use super::merge::Merged;
 use super::missing::Missing;
 use super::parts::{Part, Parts};
@@ -40,6 +40,8 @@ pub struct Summary {
     pub range: Option<(f64, f64, f64)>,
     /// Missing values, and all.
     pub missing: (u64, u64),
+    /// Fill values that the files do not declare, which count as missing, and how many there are.
+    pub fills: Vec<(f32, usize)>,
     /// Places, of every level, without a value at any time, and all; none where files have different
     /// levels of it.
     pub absent: Option<(usize, usize)>,
@@ -70,35 +72,27 @@ pub struct Inspection {
     pub verdict: std::result::Result<(usize, Vec<String>), String>,
 }
 
-/// Sums of a variable.
+/// What is seen of a variable.
 struct Sums {
-    low: f64,
-    high: f64,
-    sum: f64,
-    n: u64,
-    missing: u64,
+    /// Level by level of the summary; one without levels.
+    seen: Vec<Seen>,
     /// Whether each place has a value at some time, and the levels in whose order.
     known: Vec<bool>,
     levels: Vec<f64>,
 }
 
 impl Sums {
-    fn add(&mut self, fields: &[f32]) {
+    /// Adds fields, of which each is for the level with this number.
+    fn add(&mut self, fields: &[f32], levels: &[usize]) {
         if self.known.is_empty() {
             self.known = vec![false; fields.len()];
         }
         for (known, &x) in self.known.iter_mut().zip(fields) {
-            *known |= is_number(x);
+            *known |= is_number(x) && !FILLS.contains(&x);
         }
-        for &x in fields {
-            if !is_number(x) {
-                self.missing += 1;
-                continue;
-            }
-            let x = f64::from(x);
-            (self.low, self.high) = (self.low.min(x), self.high.max(x));
-            self.sum += x;
-            self.n += 1;
+        let n = fields.len() / levels.len().max(1);
+        for (field, &level) in fields.chunks_exact(n.max(1)).zip(levels) {
+            field.iter().for_each(|&x| self.seen[level].take(x));
         }
     }
 }
@@ -149,6 +143,7 @@ impl Inspection {
         let verdict = match merged {
             Ok(merged) => {
                 notes.extend(variables.iter().filter_map(holes));
+                notes.extend(variables.iter().flat_map(undeclared));
                 notes.extend(merged.notes);
                 let labels = merged.courses.iter().map(|c| c.channel.label());
                 let used = (merged.times.len(), labels.collect());
@@ -218,6 +213,17 @@ fn holes(v: &Summary) -> Option<String> {
     ))
 }
 
+/// Fill values of a variable that is used which its files do not declare.
+fn undeclared(v: &Summary) -> impl Iterator<Item = String> + '_ {
+    let all = v.fills.iter().filter(|_| v.used && v.dims != Dims::Fixed);
+    all.map(|(x, n)| {
+        format!(
+            "{} is {x:e} in {n} values: a fill value that the file does not declare, which counts as missing",
+            v.name
+        )
+    })
+}
+
 /// Which variables have missing values that would be refused.
 fn refused(variables: &[Summary], chosen: &Chosen) -> Option<String> {
     let holes = |v: &&Summary| v.used && v.dims != Dims::Fixed && v.missing.0 > 0;
@@ -258,15 +264,12 @@ fn take(part: &Part, at: usize, used: bool, all: &mut Vec<(Summary, Sums)>) -> R
             span: None,
             range: None,
             missing: (0, 0),
+            fills: Vec::new(),
             absent: Some((0, 0)),
             used: false,
         };
         let sums = Sums {
-            low: f64::INFINITY,
-            high: f64::NEG_INFINITY,
-            sum: 0.0,
-            n: 0,
-            missing: 0,
+            seen: Vec::new(),
             known: Vec::new(),
             levels: held.levels.clone(),
         };
@@ -293,18 +296,38 @@ fn take(part: &Part, at: usize, used: bool, all: &mut Vec<(Summary, Sums)>) -> R
         }
     }
     let levels: Vec<usize> = (0..held.levels.len().max(1)).collect();
+    let place = |level: &f64| summary.levels.iter().position(|other| other == level);
+    let places: Vec<usize> = match held.levels.is_empty() {
+        true => vec![0],
+        false => held.levels.iter().filter_map(place).collect(),
+    };
+    let most = summary.levels.len().max(1);
+    sums.seen.resize_with(most, Seen::nothing);
     let read = part
         .file
         .read_as(held, &levels, meaning.conversion, |_, fields| {
-            sums.add(fields)
+            sums.add(fields, &places)
         });
     read.map_err(|error| error.context(format!("{}: `{}`", part.path, held.name)))
 }
 
 fn finished((mut summary, sums): (Summary, Sums)) -> Summary {
-    summary.missing = (sums.missing, sums.missing + sums.n);
+    let start = (0, f64::INFINITY, f64::NEG_INFINITY, 0.0);
+    let all = sums.seen.iter().map(Seen::without_fills);
+    let (missing, low, high, sum) = all.fold(start, |all, one| {
+        let ends = (all.1.min(one.1), all.2.max(one.2));
+        (all.0 + one.0, ends.0, ends.1, all.3 + one.3)
+    });
+    let n: usize = sums.seen.iter().map(|seen| seen.n).sum();
+    summary.missing = (missing as u64, n as u64);
+    for (x, count) in sums.seen.iter().flat_map(Seen::counted_fills) {
+        match summary.fills.iter_mut().find(|(other, _)| *other == x) {
+            Some((_, all)) => *all += count,
+            None => summary.fills.push((x, count)),
+        }
+    }
     let n_absent = sums.known.iter().filter(|known| !**known).count();
     summary.absent = summary.absent.map(|_| (n_absent, sums.known.len()));
-    summary.range = (sums.n > 0).then(|| (sums.low, sums.high, sums.sum / sums.n as f64));
+    summary.range = (n > missing).then(|| (low, high, sum / (n - missing) as f64));
     summary
 }

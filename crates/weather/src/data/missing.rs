@@ -203,13 +203,14 @@ impl Archive {
     }
 
     /// Keeps the records of some times, which ascend.
-    pub(super) fn keep(&mut self, kept: &[usize]) {
+    ///
+    /// # Errors
+    /// The file of the numbers cannot be written.
+    pub(super) fn keep(&mut self, kept: &[usize]) -> Result<()> {
         let len = self.record_len();
-        for (to, &t) in kept.iter().enumerate() {
-            self.values.copy_within(t * len..(t + 1) * len, to * len);
-        }
-        self.values.truncate(kept.len() * len);
+        self.values.keep(len, kept)?;
         self.times = kept.iter().map(|&t| self.times[t]).collect();
+        Ok(())
     }
 
     fn leave_out(&mut self, incomplete: &[bool]) -> Result<Option<String>> {
@@ -225,7 +226,7 @@ impl Archive {
             )));
         }
         let kept: Vec<usize> = (0..incomplete.len()).filter(|&t| !incomplete[t]).collect();
-        self.keep(&kept);
+        self.keep(&kept)?;
         Ok(Some(format!(
             "{n_out} of {} times are left out because a value is missing then",
             incomplete.len()

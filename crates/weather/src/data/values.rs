@@ -36,6 +36,8 @@ impl Room {
 /// Numbers of an archive. They are a slice, wherever they lie.
 pub struct Values {
     held: Held,
+    /// Where they begin in what is held.
+    first: usize,
     len: usize,
 }
 
@@ -77,7 +79,11 @@ impl Values {
             );
             Error::new(ErrorKind::Io, message)
         })?;
-        Ok(Values { held, len })
+        Ok(Values {
+            held,
+            first: 0,
+            len,
+        })
     }
 
     /// Whether they lie in a file.
@@ -103,7 +109,7 @@ impl Values {
         let Held::File(file, _) = &self.held else {
             return Ok(());
         };
-        let written = file.write_out(range);
+        let written = file.write_out(self.first + range.start..self.first + range.end);
         written.map_err(|error| {
             let message = format!("the file of the data cannot be written: {error}");
             Error::new(ErrorKind::Io, message)
@@ -135,16 +141,34 @@ impl Values {
     /// Asks the system to fetch numbers that will be read soon, if they lie in a file.
     pub(crate) fn fetch(&self, range: Range<usize>) {
         if let Held::File(file, _) = &self.held {
-            file.fetch(range);
+            file.fetch(self.first + range.start..self.first + range.end);
         }
     }
 
-    /// Keeps the first `len` numbers.
-    pub(super) fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
-        if let Held::Memory(all) = &mut self.held {
-            all.truncate(len);
+    /// Keeps some records of `record_len` numbers, by their numbers, which ascend. Where they stand
+    /// one behind the other nothing is moved.
+    ///
+    /// # Errors
+    /// Their file cannot be written.
+    pub(super) fn keep(&mut self, record_len: usize, kept: &[usize]) -> Result<()> {
+        let (first, n) = (kept.first().copied().unwrap_or(0), kept.len());
+        if kept.last().is_none_or(|last| last + 1 - first == n) {
+            self.first += first * record_len;
+            self.len = n * record_len;
+            return Ok(());
         }
+        let block = self.records_at_once(record_len);
+        let mut settled = 0;
+        for (to, &from) in kept.iter().enumerate() {
+            let record = from * record_len..(from + 1) * record_len;
+            self.copy_within(record, to * record_len);
+            if (to + 1) % block == 0 || to + 1 == n {
+                self.settle(settled..(to + 1) * record_len)?;
+                settled = (to + 1) * record_len;
+            }
+        }
+        self.len = n * record_len;
+        Ok(())
     }
 }
 
@@ -152,7 +176,11 @@ impl From<Vec<f32>> for Values {
     fn from(all: Vec<f32>) -> Self {
         let len = all.len();
         let held = Held::Memory(all);
-        Values { held, len }
+        Values {
+            held,
+            first: 0,
+            len,
+        }
     }
 }
 
@@ -161,8 +189,8 @@ impl Deref for Values {
 
     fn deref(&self) -> &[f32] {
         match &self.held {
-            Held::Memory(all) => all,
-            Held::File(file, _) => &file[..self.len],
+            Held::Memory(all) => &all[self.first..][..self.len],
+            Held::File(file, _) => &file[self.first..][..self.len],
         }
     }
 }
@@ -170,8 +198,8 @@ impl Deref for Values {
 impl DerefMut for Values {
     fn deref_mut(&mut self) -> &mut [f32] {
         match &mut self.held {
-            Held::Memory(all) => all,
-            Held::File(file, _) => &mut file[..self.len],
+            Held::Memory(all) => &mut all[self.first..][..self.len],
+            Held::File(file, _) => &mut file[self.first..][..self.len],
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::scores::{Score, Series};
 use super::seasons::Part;
+use super::spatial::Spatial;
 use super::verdict::{
     Comparison, HOURS, LEVEL, RIVALS, Standing, below, comparisons, judged, standing,
 };
@@ -36,6 +37,8 @@ pub struct Evaluation {
     pub n_members: usize,
     /// Parts of the region that were scored by themselves.
     pub areas: Vec<Part>,
+    /// Rain in its place, spectra, and where the errors of the model are.
+    pub spatial: Spatial,
     /// First and last initial time.
     pub span: (Time, Time),
     /// The model first.
@@ -127,13 +130,12 @@ impl Evaluation {
                         continue;
                     }
                     let rmse = |m: usize| self.methods[m].scores[lead][k].rmse;
+                    let (own, theirs) = apart(rmse(0), rmse(m));
                     failures.push(format!(
-                        "{}, {} h: RMSE {:.4} is not below {}'s {:.4}",
+                        "{}, {} h: RMSE {own} is not below {}'s {theirs}",
                         channel.label(),
                         (lead + 1) as f64 * self.step_hours,
-                        rmse(0),
                         method.method,
-                        rmse(m)
                     ));
                 }
             }
@@ -183,4 +185,12 @@ pub fn asked() -> String {
          tuned linear model at every lead to {HOURS} hours, on every variable, and in the mean \
          over variables by half a percent and by more than chance ({LEVEL})."
     )
+}
+
+/// Two numbers with as many digits as it takes to tell them apart, up to nine.
+fn apart(a: f64, b: f64) -> (String, String) {
+    let shown = |n: usize| (format!("{a:.n$}"), format!("{b:.n$}"));
+    let mut all = (4..=9).map(shown);
+    let found = all.clone().find(|(a, b)| a != b);
+    found.or_else(|| all.next()).unwrap_or_default()
 }

@@ -10,6 +10,7 @@ mod report;
 mod run;
 mod scores;
 mod seasons;
+mod spatial;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod tests;
@@ -23,4 +24,5 @@ pub use report::{csv, document, table};
 pub use run::{Options, evaluate};
 pub use scores::{Rain, Score, Series, Tally};
 pub use seasons::{Part, seasons};
+pub use spatial::{ErrorMap, RAINS_MM, SIDES, Spatial, Spectrum};
 pub use verdict::{Comparison, Standing, judged};

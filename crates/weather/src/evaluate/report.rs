@@ -4,6 +4,7 @@ use super::bootstrap::{Intervals, intervals};
 use super::found::Evaluation;
 use super::scores::Score;
 use super::seasons::{Part, seasons};
+use super::spatial::{RAINS_MM, SIDES, Spectrum};
 use fitzroy::Named;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -102,6 +103,42 @@ fn by_part(evaluation: &Evaluation, parts: &[Part], (what, of): (&str, &str)) ->
     entries.into()
 }
 
+/// Fractions skill scores of rain, each as an entry.
+fn fractions(evaluation: &Evaluation) -> Value {
+    let mut entries = Vec::new();
+    for (method, leads) in evaluation.methods.iter().zip(&evaluation.spatial.fractions) {
+        for (lead, scores) in leads.iter().enumerate() {
+            for (threshold, sides) in RAINS_MM.iter().zip(scores) {
+                for (side, score) in SIDES.iter().zip(sides) {
+                    entries.push(json!({
+                        "method": method.method,
+                        "lead_hours": (lead + 1) as f64 * evaluation.step_hours,
+                        "threshold_mm": threshold, "window_points": side, "fss": score,
+                    }));
+                }
+            }
+        }
+    }
+    entries.into()
+}
+
+/// Spectra, each as an entry.
+fn spectra(evaluation: &Evaluation) -> Value {
+    let entry = |spectrum: &Spectrum| {
+        let channel = &evaluation.channels[spectrum.channel];
+        let mut entry = json!({
+            "variable": channel.variable, "level_hpa": channel.level,
+            "lead_hours": spectrum.lead_hours, "wavelength_km": spectrum.wavelength_km,
+            "truth": spectrum.truth,
+        });
+        for (method, energy) in &spectrum.methods {
+            entry[*method] = json!(energy);
+        }
+        entry
+    };
+    evaluation.spatial.spectra.iter().map(entry).collect()
+}
+
 /// Every score: one entry for each method, variable and lead.
 pub fn document(evaluation: &Evaluation) -> Value {
     let mut entries = Vec::new();
@@ -149,6 +186,8 @@ pub fn document(evaluation: &Evaluation) -> Value {
         "by_variable": standings(evaluation, &intervals),
         "by_season": by_part(evaluation, &seasons(evaluation), ("season", "forecasts")),
         "by_subregion": by_part(evaluation, &evaluation.areas, ("subregion", "points")),
+        "fractions_skill": fractions(evaluation),
+        "spectra": spectra(evaluation),
         "scores": entries,
     })
 }

@@ -5,6 +5,7 @@ use super::baselines::Ridges;
 use super::forecast::{force, restored};
 use super::found::{Evaluation, Scored};
 use super::scores::Tally;
+use super::spatial::SpatialSums;
 use crate::data::{Channel, Climatology, Forecasts, Linear, Split};
 use crate::time::Time;
 use crate::train::{Extent, Forecaster, Problem, Rollout, Start, untrained};
@@ -101,7 +102,8 @@ pub fn evaluate(
         let most = options.starts_max;
         starts = (0..most).map(|k| starts[k * n / most]).collect();
     }
-    let mut scorer = Scorer::new(problem, options, leads, forecaster.n_members())?;
+    let sizes = (leads, starts.len());
+    let mut scorer = Scorer::new(problem, options, sizes, forecaster.n_members())?;
     let mut count = 0;
     for part in starts.chunks(forecaster.abreast()) {
         let asked = part.iter().map(|&t| start_at(problem, t as usize, leads));
@@ -146,13 +148,19 @@ struct Scorer {
     places: Vec<usize>,
     weights: Vec<f64>,
     areas: Areas,
+    spatial: SpatialSums,
     maps: Vec<(f64, Vec<f64>, Vec<f64>)>,
     /// Truths that are missing by scored channel, and how many there would be of each.
     missing: (Vec<usize>, usize),
 }
 
 impl Scorer {
-    fn new(problem: &Problem, options: &Options, leads: usize, n_members: usize) -> Result<Self> {
+    fn new(
+        problem: &Problem,
+        options: &Options,
+        (leads, n_starts): (usize, usize),
+        n_members: usize,
+    ) -> Result<Self> {
         let mut methods = vec!["model"];
         let (mut ridges, mut notes) = (None, Vec::new());
         let trained_on = |split| !problem.windows(split, 1).0.is_empty();
@@ -193,6 +201,7 @@ impl Scorer {
         let sizes = [methods.len(), leads, n_channels];
         Ok(Scorer {
             areas: Areas::new(problem, &options.areas, &places, sizes)?,
+            spatial: SpatialSums::new(problem, &places, &methods, (leads, n_starts)),
             tallies: vec![vec![vec![Tally::default(); n_channels]; leads]; methods.len()],
             methods,
             climatology: problem.provenance.climatology.clone().or_else(|| {
@@ -215,6 +224,7 @@ impl Scorer {
     /// One forecast by every method, scored at every lead.
     fn add(&mut self, problem: &Problem, (forecast, theirs): (&Rollout, &Forecasts), t: usize) {
         let archive = &problem.archive;
+        self.spatial.begin();
         let first = || (archive.record(t - 1).to_vec(), archive.record(t).to_vec());
         let mut start = first();
         let models = self.ridges.as_ref().map_or(&[][..], Ridges::models);
@@ -303,6 +313,10 @@ impl Scorer {
             }
             let mean = mean_of(members.into_iter());
             let squares: Vec<f64> = mean.iter().zip(&o).map(|(f, o)| (f - o).powi(2)).collect();
+            let node = |&place: &usize| problem.outputs()[place] as usize;
+            let nodes: Vec<usize> = places.iter().map(node).collect();
+            self.spatial
+                .add([method, lead, k], &nodes, (&mean, &o), rain);
             let held: Vec<usize> = (places.iter())
                 .filter_map(|place| self.places.binary_search(place).ok())
                 .collect();
@@ -388,6 +402,7 @@ impl Scorer {
             starts,
             n_members: self.n_members,
             areas: self.areas.finish(),
+            spatial: self.spatial.finish(),
             maps: self.maps,
             lat: archive.lat.clone(),
             lon: archive.lon.clone(),

@@ -136,6 +136,7 @@ pub(crate) fn named(
         series: squares.into_iter().map(|lead| vec![series(lead)]).collect(),
     });
     Evaluation {
+        spatial: Spatial::default(),
         channels: wave(1).channels,
         step_hours,
         n_starts: n,

@@ -113,19 +113,19 @@ impl GridFile {
             Written::Ok(())
         };
         if header.curved.is_some() {
-            places(&file, header, &scales[2..])?;
+            places(&file, header, &scales[1..3])?;
         }
         for (variable, values) in &header.statics {
-            let dataset = file.new_dataset::<f32>().shape([sizes[2], sizes[3]]);
+            let dataset = file.new_dataset::<f32>().shape([sizes[1], sizes[2]]);
             let dataset = dataset.create(&variable.name)?;
             dataset.write_raw(values)?;
-            describe(&dataset, variable, &[2, 3])?;
+            describe(&dataset, variable, &[1, 2])?;
         }
         for variable in &header.variables {
             let axes: &[usize] = if variable.has_levels {
-                &[0, 1, 2, 3]
+                &[0, 3, 1, 2]
             } else {
-                &[0, 2, 3]
+                &[0, 1, 2]
             };
             let shape: Vec<usize> = axes.iter().map(|&k| sizes[k]).collect();
             let mut chunk = shape.clone();
@@ -192,7 +192,7 @@ impl Drop for GridFile {
     }
 }
 
-/// Writes the axes: times, levels, rows and columns.
+/// Writes the axes: times, rows, columns, and levels where there are any.
 fn axes(file: &H5File, header: &GridHeader) -> Written<Vec<H5Dataset>> {
     let hours: Vec<f64> = header.times.iter().map(|t| t.0 as f64 / 3600.0).collect();
     let mut scales = Vec::new();
@@ -207,18 +207,18 @@ fn axes(file: &H5File, header: &GridHeader) -> Written<Vec<H5Dataset>> {
             ("lat", &header.lat, "degrees_north", "latitude"),
             ("lon", &header.lon, "degrees_east", "longitude"),
         ],
-        Some(_) => [
-            ("y", &rows, "1", "projection_y_coordinate"),
-            ("x", &columns, "1", "projection_x_coordinate"),
-        ],
+        Some(_) => [("y", &rows, "1", ""), ("x", &columns, "1", "")],
     };
     let [of_rows, of_columns] = of_grid;
-    for (name, values, units, standard) in [
-        ("time", &hours, "hours since 1970-01-01 00:00:00", "time"),
-        ("level", &header.levels, "hPa", "air_pressure"),
-        of_rows,
-        of_columns,
-    ] {
+    let of_levels = ("level", &header.levels, "hPa", "air_pressure");
+    let has_levels = header.variables.iter().any(|v| v.has_levels);
+    let all = [
+        Some(("time", &hours, "hours since 1970-01-01 00:00:00", "time")),
+        Some(of_rows),
+        Some(of_columns),
+        Some(of_levels).filter(|_| has_levels),
+    ];
+    for (name, values, units, standard) in all.into_iter().flatten() {
         let scale = file
             .new_dataset::<f64>()
             .shape([values.len()])
@@ -228,9 +228,16 @@ fn axes(file: &H5File, header: &GridHeader) -> Written<Vec<H5Dataset>> {
         }
         scale.set_scale(Some(name))?;
         text(&scale, "units", units)?;
-        text(&scale, "standard_name", standard)?;
-        if name == "time" {
-            text(&scale, "calendar", "standard")?;
+        match name {
+            // Numbers of rows and columns, for which CF has no name.
+            "y" => text(&scale, "long_name", "row of the grid")?,
+            "x" => text(&scale, "long_name", "column of the grid")?,
+            _ => text(&scale, "standard_name", standard)?,
+        }
+        match name {
+            "time" => text(&scale, "calendar", "standard")?,
+            "level" => text(&scale, "positive", "down")?,
+            _ => {}
         }
         scales.push(scale);
     }

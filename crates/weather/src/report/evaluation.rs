@@ -2,6 +2,7 @@
 
 use super::ensemble::{spread, spread_figure};
 use super::ground::Ground;
+use super::spatial::{error_maps, fractions, spectra_figure};
 use super::tables::{advantages, by_part, rain, scores, standings};
 use crate::data::Channel;
 use crate::evaluate::{Evaluation, asked, seasons};
@@ -11,7 +12,7 @@ use fitzroy_report::figure::{Chart, Layer, Style, charts, count, heat_figure, ti
 use fitzroy_report::page::{Block, Card, Page, Section, State, Verdict};
 
 /// Channels of a figure of maps; more make further figures.
-const MAPS_EACH: usize = 6;
+pub(super) const MAPS_EACH: usize = 6;
 /// Hours ahead of the maps, if so many were forecast.
 const MAPS_HOURS: f64 = 24.0;
 /// Methods that set the height of the charts; others can explode.
@@ -74,20 +75,24 @@ pub(super) fn cut(x: &[f64], y: &[f64], top: f64) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// The channels that are to be drawn as maps, by number: those of the variables or labels
-/// (`TEM 850`, `TEM 850 hPa`) that are named, `all`, or the first six where none is.
+/// (`TEM 850`, `TEM 850 hPa`) that are named, `all`, or where none is six: the first ones, and rain
+/// in place of the last where there is any.
 ///
 /// # Errors
 /// There is no such channel: those there are.
 pub fn mapped(channels: &[&Channel], names: &[String]) -> Result<Vec<usize>> {
     if names.is_empty() {
-        return Ok((0..channels.len().min(MAPS_EACH)).collect());
+        let mut first: Vec<usize> = (0..channels.len().min(MAPS_EACH)).collect();
+        let rain = channels.iter().position(|channel| channel.is_rain());
+        if let (Some(last), Some(rain)) = (first.last_mut(), rain) {
+            *last = rain.max(*last);
+        }
+        return Ok(first);
     }
     let mut wanted = Vec::new();
     for name in names {
         let is_meant = |channel: &&Channel| {
-            let label = channel.label();
-            let bare = label.trim_end_matches(" hPa");
-            name == "all" || *name == channel.variable || *name == label || name == bare
+            name == "all" || *name == channel.variable || channel.is_labelled(name)
         };
         let found = channels.iter().enumerate().filter(|(_, c)| is_meant(c));
         let found: Vec<usize> = found.map(|(k, _)| k).collect();
@@ -177,6 +182,16 @@ pub fn evaluation_page(
     if !found.maps.is_empty() {
         page.sections.push(maps_section(found, channels, &style));
     }
+    let errors = error_maps(found, channels, &style);
+    if !errors.is_empty() {
+        let figure = |scene| Block::Figure {
+            scene,
+            caption: "Over all forecasts. Blank where nothing is scored.".into(),
+        };
+        let blocks = errors.into_iter().map(figure).collect();
+        page.sections
+            .push(Section::new("Where the errors are", blocks));
+    }
     let how = vec![Block::Text(how(found))];
     page.sections
         .push(Section::new("How this was scored", how).folded());
@@ -221,6 +236,17 @@ fn score_sections(found: &Evaluation, style: &Style) -> Vec<Section> {
         sections.extend(by_part(found, parts, what).map(|found| table(title, found).folded()));
     }
     sections.extend(rain(found).map(|found| table("Rain", found)));
+    let in_place = fractions(found).map(|found| table("Rain in its place", found).folded());
+    sections.extend(in_place);
+    let spectra = spectra_figure(found, style).map(|scene| Block::Figure {
+        scene,
+        caption: "Variance of the model's fields over that of the truth, along the rows, from waves as long as the \
+                  region to those of two points. 1: as much detail as there is. Below: too smooth. Above 2 is drawn \
+                  at 2."
+            .into(),
+    });
+    let spectra = spectra.map(|figure| Section::new("Spectra", vec![figure]).folded());
+    sections.extend(spectra);
     sections
 }
 

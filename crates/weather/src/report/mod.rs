@@ -8,6 +8,7 @@ mod forecast;
 mod ground;
 mod history;
 mod rates;
+mod spatial;
 mod tables;
 mod training;
 
@@ -21,4 +22,5 @@ pub use forecast::{Course, drawn_steps, forecast_figures, n_forecast_figures};
 pub use ground::Ground;
 pub use history::{History, StepLine};
 pub use rates::{rates_figure, rates_page};
+pub use spatial::{error_maps, spectra_figure};
 pub use training::{errors_figure, training_figure, training_page};

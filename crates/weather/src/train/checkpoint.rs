@@ -85,6 +85,21 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
+impl Found {
+    /// The checksum (CRC-32) of the file, by which a forecast can name it.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn checksum(&self) -> Result<u32> {
+        let path = self.path.display();
+        let bytes = fs::read(&self.path);
+        let bytes = bytes.map_err(|e| Error::new(ErrorKind::Io, format!("{path}: {e}")))?;
+        let mut crc = Crc::new();
+        crc.update(&bytes);
+        Ok(crc.sum())
+    }
+}
+
 fn damaged(what: impl std::fmt::Display) -> Error {
     Error::new(
         ErrorKind::Data,

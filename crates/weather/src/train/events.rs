@@ -4,9 +4,10 @@
 //! of the data; the data are protocol buffers of the message `Event`.
 //! Source: tensorflow/core/lib/io/record_writer.cc and core/util/event.proto.
 
+use crate::protobuf::Message;
 use fitzroy::{Error, ErrorKind, Result};
 use serde_json::{Map, Value};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
@@ -62,21 +63,6 @@ fn masked(data: &[u8]) -> u32 {
         .wrapping_add(0xA282_EAD8)
 }
 
-fn varint(mut n: u64, out: &mut Vec<u8>) {
-    while n >= 128 {
-        out.push(n as u8 | 128);
-        n >>= 7;
-    }
-    out.push(n as u8);
-}
-
-/// A field of bytes.
-fn bytes(number: u64, data: &[u8], out: &mut Vec<u8>) {
-    varint(number << 3 | 2, out);
-    varint(data.len() as u64, out);
-    out.extend_from_slice(data);
-}
-
 fn record(data: &[u8]) -> Vec<u8> {
     let length = (data.len() as u64).to_le_bytes();
     let mut out = length.to_vec();
@@ -86,21 +72,33 @@ fn record(data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An event with a wall time in seconds, and the rest of its fields.
-fn event(wall_time: f64, rest: &[u8]) -> Vec<u8> {
-    let mut out = vec![1 << 3 | 1];
-    out.extend_from_slice(&wall_time.to_le_bytes());
-    out.extend_from_slice(rest);
-    out
+/// An event with a wall time in seconds; the rest of its fields follows.
+fn event(wall_time: f64) -> Message {
+    let mut event = Message::default();
+    event.double(1, wall_time);
+    event
+}
+
+/// The lines of a log up to a step, without one that is cut short, as the last of a killed run may
+/// be.
+fn lines_to(text: &str, step: u64) -> String {
+    let is_kept = |line: &&str| {
+        let line = serde_json::from_str::<Value>(line);
+        line.is_ok_and(|line| line["step"].as_u64().is_some_and(|at| at <= step))
+    };
+    let kept = text.lines().filter(is_kept);
+    kept.flat_map(|line| [line, "\n"]).collect()
 }
 
 impl Recorder {
-    /// Opens the logs in a folder; a run that goes on adds to `metrics.jsonl` and starts another
-    /// event file, named after its wall time.
+    /// Opens the logs in a folder for a run that has done `step` steps. One that goes on adds to
+    /// `metrics.jsonl`, from which lines of later steps are taken out, for these steps are done
+    /// again; and starts another event file, named after its wall time, which tells TensorBoard the
+    /// same.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn open(folder: &Path, wall_time: f64, tensorboard: bool) -> Result<Self> {
+    pub fn open(folder: &Path, step: u64, wall_time: f64, tensorboard: bool) -> Result<Self> {
         let path = folder.display().to_string();
         let failed = |error: std::io::Error| {
             Error::new(
@@ -108,10 +106,20 @@ impl Recorder {
                 format!("{path} cannot be written to: {error}"),
             )
         };
+        let file = folder.join("metrics.jsonl");
+        if let Ok(text) = fs::read_to_string(&file) {
+            let kept = lines_to(&text, step);
+            if kept != text {
+                let partial = folder.join("metrics.jsonl.tmp");
+                let replaced = fs::write(&partial, kept);
+                let replaced = replaced.and_then(|()| fs::rename(&partial, &file));
+                replaced.map_err(failed)?;
+            }
+        }
         let lines = OpenOptions::new()
             .create(true)
             .append(true)
-            .open(folder.join("metrics.jsonl"))
+            .open(file)
             .map_err(failed)?;
         let mut events = None;
         if tensorboard {
@@ -121,10 +129,18 @@ impl Recorder {
                 .append(true)
                 .open(folder.join(name));
             let mut log = file.and_then(Log::new).map_err(failed)?;
-            let mut version = Vec::new();
-            bytes(3, b"brain.Event:2", &mut version);
-            log.add(&record(&event(wall_time, &version)))
-                .map_err(failed)?;
+            let mut version = event(wall_time);
+            version.text(3, "brain.Event:2");
+            log.add(&record(&version.0)).map_err(failed)?;
+            if step > 0 {
+                // A session begins: what earlier files say of this step and later ones is void.
+                let mut session = Message::default();
+                session.integer(1, 1);
+                let mut begins = event(wall_time);
+                begins.integer(2, step as i64 + 1);
+                begins.message(7, &session);
+                log.add(&record(&begins.0)).map_err(failed)?;
+            }
             events = Some(log);
         }
         Ok(Recorder {
@@ -142,7 +158,7 @@ impl Recorder {
         let mut line = Map::new();
         line.insert("step".into(), step.into());
         line.insert("time".into(), wall_time.into());
-        let mut summary = Vec::new();
+        let mut summary = Message::default();
         for &(name, value) in values {
             let shown = match value {
                 x if x.is_finite() => Value::from(x),
@@ -151,20 +167,18 @@ impl Recorder {
                 _ => "-Infinity".into(),
             };
             line.insert(name.into(), shown);
-            let mut one = Vec::new();
-            bytes(1, name.as_bytes(), &mut one);
-            one.push(2 << 3 | 5);
-            one.extend_from_slice(&(value as f32).to_le_bytes());
-            bytes(1, &one, &mut summary);
+            let mut one = Message::default();
+            one.text(1, name);
+            one.real(2, value as f32);
+            summary.message(1, &one);
         }
-        let mut rest = Vec::new();
-        varint(2 << 3, &mut rest);
-        varint(step, &mut rest);
-        bytes(5, &summary, &mut rest);
+        let mut scalars = event(wall_time);
+        scalars.integer(2, step as i64);
+        scalars.message(5, &summary);
         let line = format!("{}\n", Value::Object(line));
         let lines = self.lines.add(line.as_bytes());
         let events = match &mut self.events {
-            Some(events) => events.add(&record(&event(wall_time, &rest))),
+            Some(events) => events.add(&record(&scalars.0)),
             None => Ok(()),
         };
         lines.and(events).map_err(|error| self.failed(&error))
@@ -194,7 +208,7 @@ mod tests {
     fn records_can_be_taken_apart_again() {
         let folder = std::env::temp_dir().join(format!("fitzroy-events-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let mut recorder = Recorder::open(&folder, 1.5e9, true).unwrap();
+        let mut recorder = Recorder::open(&folder, 0, 1.5e9, true).unwrap();
         recorder
             .add(1.5e9 + 1.0, 300, &[("loss", 0.25), ("rate", f64::NAN)])
             .unwrap();
@@ -222,6 +236,34 @@ mod tests {
             lines.contains("\"loss\":0.25") && lines.contains("\"rate\":\"NaN\""),
             "{lines}"
         );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// A run that was killed at step 7 goes on from a checkpoint at step 4.
+    #[test]
+    fn steps_that_are_done_again_stand_once() {
+        let folder = std::env::temp_dir().join(format!("fitzroy-again-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("metrics.jsonl");
+        let line = |step: u64, loss: f64| format!("{{\"step\":{step},\"loss\":{loss}}}\n");
+        let before: String = [2, 4, 6, 7].map(|step| line(step, 0.5)).concat();
+        std::fs::write(&file, before + "{\"step\":3,\"lo").unwrap();
+        let mut recorder = Recorder::open(&folder, 4, 1.5e9, true).unwrap();
+        recorder.add(1.5e9, 6, &[("loss", 0.25)]).unwrap();
+        drop(recorder);
+        let lines = std::fs::read_to_string(&file).unwrap();
+        let steps: Vec<u64> = (lines.lines())
+            .map(|line| {
+                serde_json::from_str::<Value>(line).unwrap()["step"]
+                    .as_u64()
+                    .unwrap()
+            })
+            .collect();
+        assert_eq!(steps, [2, 4, 6]);
+        let data = std::fs::read(folder.join("events.out.tfevents.1500000000.fitzroy")).unwrap();
+        // Step 5 and a session log with status 1.
+        let begins = [2 << 3, 5, 7 << 3 | 2, 2, 1 << 3, 1];
+        assert!(data.windows(6).any(|w| w == begins));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -8,11 +8,11 @@ use fitzroy_device::nn::{EdgeSet, NodeSet, Spec, Stage};
 
 /// A set of nodes that is fed sample by sample.
 #[derive(Clone, Debug)]
-pub(super) struct Fed {
+pub(crate) struct Fed {
     /// Its number in the network.
-    pub(super) set: usize,
+    pub(crate) set: usize,
     /// Its nodes in the grid.
-    pub(super) nodes: Vec<u32>,
+    pub(crate) nodes: Vec<u32>,
 }
 
 /// A network over a grid.

@@ -124,12 +124,12 @@ pub struct Problem {
     pub n_pruned: usize,
     /// What a checkpoint keeps of where all this came from.
     pub provenance: Provenance,
-    pub(super) fed: Vec<Fed>,
+    pub(crate) fed: Vec<Fed>,
     /// Output nodes in the grid.
-    pub(super) outputs: Vec<u32>,
+    pub(crate) outputs: Vec<u32>,
     /// Output channels among the channels.
-    pub(super) targets: Vec<usize>,
-    pub(super) statics: (Vec<f32>, usize),
+    pub(crate) targets: Vec<usize>,
+    pub(crate) statics: (Vec<f32>, usize),
 }
 
 impl Problem {

@@ -118,7 +118,8 @@ pub fn train_on(
         far,
         steps,
     };
-    let recorder = Recorder::open(folder, (caller.wall_time)(), s.tensorboard)?;
+    let done = checkpoint.progress.step;
+    let recorder = Recorder::open(folder, done, (caller.wall_time)(), s.tensorboard)?;
     let profiler = caller.profile.clone();
     let mut run = Run {
         problem,

@@ -29,7 +29,8 @@ impl Named for LossKind {
 pub struct Weighting {
     /// Penalty.
     pub loss: LossKind,
-    /// Weight of a variable; 1 where none is given.
+    /// Weight of a variable, or of one of its levels (`TEM 850`), which goes before the variable's;
+    /// 1 where none is given.
     pub variables: Vec<(String, f64)>,
     /// Weight of heavy rain, and where it begins, in mm (precip).
     pub heavy: (f64, f64),
@@ -102,24 +103,67 @@ fn given_weights(
     weighting: &Weighting,
 ) -> Result<Vec<f32>> {
     for (name, weight) in &weighting.variables {
-        let known = channels.iter().any(|c| c.variable == *name);
-        if !known || !(*weight >= 0.0) {
+        let is_meant = |c: &Channel| c.variable == *name || c.is_labelled(name);
+        if !channels.iter().any(is_meant) || !(*weight >= 0.0) {
             let message = format!(
-                "⟨loss_weights {name}={weight}⟩: needs a variable of the data and a weight from 0"
+                "⟨loss_weights {name}={weight}⟩: needs a variable of the data, or a level of one as \
+                 `TEM 850`, and a weight from 0"
             );
             return Err(Error::new(ErrorKind::Usage, message));
         }
     }
     let weight = |&k: &usize| {
         let channel = &channels[k];
-        let given = weighting
-            .variables
-            .iter()
-            .find(|(name, _)| *name == channel.variable);
-        let own = given.map_or(1.0, |(_, weight)| *weight);
+        let given = || weighting.variables.iter();
+        let own = given().find(|(name, _)| channel.is_labelled(name));
+        let own = own.or_else(|| given().find(|(name, _)| *name == channel.variable));
+        let own = own.map_or(1.0, |(_, weight)| *weight);
         let levels = channels.iter().filter(|c| c.variable == channel.variable);
         let sum: f64 = levels.filter_map(|c| c.level).sum();
         (own * channel.level.map_or(1.0, |p| p / sum)) as f32
     };
     Ok(targets.iter().map(weight).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_given_to_variables_and_to_single_levels() {
+        let channel = |variable: &str, level| Channel {
+            variable: variable.into(),
+            level,
+            units: String::new(),
+        };
+        let levels = [Some(850.0), Some(500.0), Some(150.0)];
+        let mut channels: Vec<Channel> = levels.map(|p| channel("TEM", p)).into();
+        channels.push(channel("t2m", None));
+        let given = |pairs: &[(&str, f64)]| {
+            let weighting = Weighting {
+                variables: pairs
+                    .iter()
+                    .map(|(name, x)| (name.to_string(), *x))
+                    .collect(),
+                ..Weighting::default()
+            };
+            given_weights(&channels, &[0, 1, 2, 3], &weighting)
+        };
+        let shares = [850.0 / 1500.0, 500.0 / 1500.0, 150.0 / 1500.0, 1.0];
+        let times = |factors: [f64; 4]| -> Vec<f32> {
+            (shares.iter().zip(factors).map(|(a, b)| (a * b) as f32)).collect()
+        };
+        assert_eq!(given(&[]).unwrap(), times([1.0; 4]));
+        let both = [
+            ("TEM", 2.0),
+            ("TEM 500", 3.0),
+            ("TEM 150 hPa", 0.0),
+            ("t2m", 0.5),
+        ];
+        assert_eq!(given(&both).unwrap(), times([2.0, 3.0, 0.0, 0.5]));
+        for wrong in [("TEM 851", 1.0), ("U", 1.0), ("TEM", -1.0)] {
+            let said = given(&[wrong]).unwrap_err().to_string();
+            assert!(said.contains(wrong.0) && said.contains("TEM 850"), "{said}");
+        }
+    }
 }

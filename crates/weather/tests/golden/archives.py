@@ -19,6 +19,7 @@ import pandas as pd
 import xarray as xr
 
 from centres import CENTRES
+from mixed import mixed
 from shared import G, SMALL, expect, field, grid, hours, more, packed, projected, seconds, small, usual
 
 
@@ -524,6 +525,10 @@ KINDS = [
 ]
 
 
+#: Archives of a seed that mix what the kinds have.
+N_MIXED = 8
+
+
 def main():
     root, seed, names = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     for number, kind in enumerate(KINDS + CENTRES):
@@ -533,6 +538,10 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         kind(folder, np.random.default_rng([seed, number]))
+    for number in range(0 if names else N_MIXED):
+        folder = root / f"mixed_{number}"
+        folder.mkdir(parents=True)
+        mixed(folder, np.random.default_rng([seed, 1000, number]))
 
 
 main()

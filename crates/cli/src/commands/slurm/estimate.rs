@@ -112,8 +112,10 @@ fn training(program: &Path, command: &Command, profile: &Profile) -> Result<Esti
     let seconds = number("flops_per_step")
         .zip(number("planned_steps"))
         .map(|(flops, steps)| flops * steps / (FLOPS * processors));
+    // Data that lie in a file here, for want of memory, may lie in the job's.
+    let data = bytes(&document, "data_in_file_bytes");
     Ok(Estimate {
-        memory_bytes: bytes(&document, "total_bytes"),
+        memory_bytes: bytes(&document, "total_bytes") + data,
         draws_bytes: 0,
         time: seconds.map(|seconds| Time {
             seconds,

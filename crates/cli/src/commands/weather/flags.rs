@@ -286,7 +286,7 @@ struct LoopArgs {
     /// Penalty of errors
     #[arg(long, value_name = "LOSS", default_value = "mse", value_parser = named::<LossKind>())]
     loss: LossKind,
-    /// Weights of variables, as TEM=1,precipitation=0.5
+    /// Weights of variables and levels, as TEM=1,"TEM 850"=2,precipitation=0.5
     #[arg(long, value_name = "NAME=X", value_delimiter = ',')]
     loss_weights: Vec<String>,
     /// What the backward pass computes again to save memory

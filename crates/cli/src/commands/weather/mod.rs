@@ -2,12 +2,14 @@
 
 mod common;
 mod evaluate;
+mod export;
 mod flags;
 mod inspect;
 mod predict;
 mod preprocess;
 mod synth;
 mod train;
+mod tune;
 
 pub(crate) use evaluate::score;
 pub(crate) use predict::forecast;
@@ -41,10 +43,14 @@ enum WeatherCommand {
     Inspect(inspect::InspectArgs),
     /// Trains a graph network, or goes on with it
     Train(Box<flags::TrainArgs>),
+    /// Trains with every combination of some settings, and says which does best
+    Tune(tune::TuneArgs),
     /// Scores a model beside persistence, climatology and a linear model
     Evaluate(Box<evaluate::EvaluateArgs>),
     /// Makes a forecast and writes it as NetCDF
     Predict(Box<predict::PredictArgs>),
+    /// Writes one step of a trained forecast as a model of ONNX, for other programs
+    Export(Box<export::ExportArgs>),
 }
 
 /// Runs the subcommand.
@@ -54,7 +60,9 @@ pub(crate) fn run(args: &WeatherArgs) -> Result<Outcome> {
         WeatherCommand::Preprocess(args) => preprocess::run(args),
         WeatherCommand::Inspect(args) => inspect::run(args),
         WeatherCommand::Train(args) => train::run(args),
+        WeatherCommand::Tune(args) => tune::run(args),
         WeatherCommand::Evaluate(args) => evaluate::run(args),
         WeatherCommand::Predict(args) => predict::run(args),
+        WeatherCommand::Export(args) => export::run(args),
     }
 }

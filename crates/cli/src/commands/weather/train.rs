@@ -77,8 +77,19 @@ pub(crate) fn train(
     observer: &(dyn Fn(&Event<'_>) + Sync),
     face: &Arc<dyn Face>,
 ) -> Result<Value> {
+    train_with(&[], words, stop, observer, face)
+}
+
+/// The same with flags before the settings.
+pub(super) fn train_with(
+    flags: &[&str],
+    words: &Words,
+    stop: &AtomicBool,
+    observer: &(dyn Fn(&Event<'_>) + Sync),
+    face: &Arc<dyn Face>,
+) -> Result<Value> {
     let parser = TrainArgs::augment_args(clap::Command::new("train"));
-    let mut found = matches(parser, words, &[])?;
+    let mut found = matches(parser, words, flags)?;
     let args = TrainArgs::from_arg_matches_mut(&mut found);
     let args = args.expect("matches of the same flags");
     if args.members > 1 && !args.dry_run {
@@ -401,8 +412,10 @@ fn plan_json(training: &Training) -> Value {
         .iter()
         .map(|(name, n)| (name.clone(), (*n).into()))
         .collect();
+    let data = &training.problem.archive.values;
+    let in_file = if data.in_file() { 4 * data.len() } else { 0 };
     json!({
-        "sets": sets, "pruned": plan.n_pruned, "parameters": plan.n_parameters,
+        "sets": sets, "pruned": plan.n_pruned, "data_in_file_bytes": in_file, "parameters": plan.n_parameters,
         "flops_per_step": plan.flops_per_step, "bytes": bytes,
         "total_bytes": plan.total_bytes(), "fits": true, "batch_size": settings.batch_size,
         "steps_per_epoch": plan.steps.0, "planned_steps": plan.steps.1,
