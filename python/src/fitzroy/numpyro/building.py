@@ -10,6 +10,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions import transforms
+from pytensor.graph.basic import Constant
 
 from ..conversion import Unconvertible
 from . import elementwise, indexing, loops, shapes  # noqa: F401  they fill the table
@@ -112,10 +113,12 @@ class _Builder:
 
     def observed(self, site: Site) -> None:
         ref = self.traced.outs[site.value]
-        whole = site.described is not None and site.scale is None and ref.is_constant
-        if whole and site.described is not None:
+        value = self.slot(site.value) if site.described is not None and site.scale is None else None
+        if isinstance(value, Constant) and site.described is not None:
+            # Data may have come through a loop.
+            seen = np.broadcast_to(value.data, site.shape)
             try:
-                self.seen(site, site.described, np.asarray(value_of(ref)))
+                self.seen(site, site.described, value_of(ref) if ref.is_constant else seen)
                 return
             except (_NoForm, Unready):
                 pass
@@ -276,6 +279,9 @@ class _Builder:
                 kept.append(j)
             elif v.type.shape[j] != 1:
                 raise _NoForm(site.name, "a parameter with more axes than the site")
+        while kept and v.type.shape[kept[0]] == 1:
+            # Repeated along the first axes.
+            kept.pop(0)
         if len(kept) < n_own:
             v = v.dimshuffle(*kept, *range(n_own, v.type.ndim))
         if rows is None:

@@ -84,7 +84,7 @@ def _of_model(text: Text, free: dict[str, Array]) -> tuple[Array, dict[str, Arra
 
         return logsumexp(jax.vmap(given)(every)) if every else given({})
 
-    with double(), validation_enabled(False):
+    with double(t.is_double), validation_enabled(False):
         run = jax.jit(jax.vmap(jax.value_and_grad(at))).lower(free)
         lp, slopes = run.compile(compiler_options=QUICK)(free)
     return np.asarray(lp), {k: np.asarray(v) for k, v in slopes.items()}

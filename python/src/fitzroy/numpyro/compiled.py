@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from numpyro import handlers
 from numpyro.infer.initialization import init_to_uniform, init_to_value
 from numpyro.infer.util import initialize_model, unconstrain_fn
 
-from ..conversion import Unconvertible
+from ..conversion import ConversionWarning, Unconvertible
 from ..density import Density
 from .arguments import dims_of, in_double
 from .draws import Draws
@@ -23,6 +24,8 @@ from .graph import double
 __all__ = ["Compiled", "compile_model", "compile_potential"]
 
 Array = np.ndarray[Any, Any]
+#: Starts that are tried.
+STARTS = 10
 
 
 @dataclass
@@ -67,10 +70,14 @@ class Compiled:
 
 
 def _functions(
-    logp: Callable[[Any], Any], recorded: Callable[[Any], Any], n: int, forward: bool
+    logp: Callable[[Any], Any],
+    recorded: Callable[[Any], Any],
+    n: int,
+    forward: bool,
+    is_double: bool,
 ) -> tuple[Any, Any]:
     """The density with its slopes, and what is recorded, of one array in float64."""
-    shape = jax.ShapeDtypeStruct((n,), np.float64)
+    shape = jax.ShapeDtypeStruct((n,), np.float64 if is_double else np.float32)
 
     def with_slopes(x: Any) -> Any:
         # Loops whose steps are not counted have slopes forwards alone.
@@ -80,12 +87,12 @@ def _functions(
     draw = jax.jit(recorded).lower(shape).compile()
 
     def density(q: Array) -> tuple[float, Array]:
-        with double():
+        with double(is_double):
             out, slopes = value(q)
         return float(out), np.asarray(slopes)
 
     def expand(q: Array) -> Array:
-        with double():
+        with double(is_double):
             return np.asarray(draw(q))
 
     return density, expand
@@ -98,25 +105,35 @@ def compile_model(
     init_strategy: Any = None,
     forward: bool = False,
 ) -> Compiled:
-    """Compiles NumPyro's own potential of a model and its gradient, in float64.
+    """Compiles NumPyro's own potential of a model and its gradient, in float64 if it runs in that.
 
     Raises Unconvertible for discrete sites that NumPyro cannot sum out, and for a model without
     continuous ones.
     """
-    with double():
-        args, kwargs = in_double((tuple(args), dict(kwargs)))
+    try:
+        return _compiled(model, args, kwargs, init_strategy, forward, True)
+    except TypeError as first:
         try:
-            info = initialize_model(
-                jax.random.PRNGKey(0),
-                model,
-                init_strategy=init_strategy or init_to_uniform,
-                model_args=args,
-                model_kwargs=kwargs,
-                forward_mode_differentiation=forward,
-                validate_grad=False,
-            )
-        except ImportError as error:
-            raise Unconvertible("the compiled gradient", str(error)) from error
+            out = _compiled(model, args, kwargs, init_strategy, forward, False)
+        except TypeError:
+            raise first from None
+        message = "the model does not run in float64, and is sampled in JAX's present precision"
+        warnings.warn(message, ConversionWarning, stacklevel=5)
+        return out
+
+
+def _compiled(
+    model: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    init_strategy: Any,
+    forward: bool,
+    is_double: bool,
+) -> Compiled:
+    with double(is_double):
+        if is_double:
+            args, kwargs = in_double((tuple(args), dict(kwargs)))
+        info = _initialized(model, args, kwargs, init_strategy or init_to_uniform, forward)
         start, back = ravel_pytree(info.param_info.z)
         if not start.size:
             raise Unconvertible("the model", "it has no continuous latent sites")
@@ -129,10 +146,12 @@ def compile_model(
             values = info.postprocess_fn(back(x))
             return jnp.concatenate([jnp.ravel(values[k]).astype(float) for k in names])
 
-        functions = _functions(lambda x: -info.potential_fn(back(x)), recorded, start.size, forward)
+        functions = _functions(
+            lambda x: -info.potential_fn(back(x)), recorded, start.size, forward, is_double
+        )
 
     def point(values: Mapping[str, Any]) -> Array:
-        with double():
+        with double(is_double):
             chosen = init_to_value(values={k: jnp.asarray(v) for k, v in values.items()})
             seeded = handlers.substitute(handlers.seed(model, 0), substitute_fn=chosen)
             trace = handlers.trace(seeded).get_trace(*args, **kwargs)
@@ -154,18 +173,45 @@ def compile_model(
     return Compiled(density, shapes, types, point, dims, seen, functions_of)
 
 
+def _initialized(
+    model: Callable[..., Any], args: Any, kwargs: Any, init_strategy: Any, forward: bool
+) -> Any:
+    """What NumPyro makes of a model; another start where the first is none, as it may be of a
+    differential equation."""
+    for key in range(STARTS):
+        try:
+            return initialize_model(
+                jax.random.PRNGKey(key),
+                model,
+                init_strategy=init_strategy,
+                model_args=args,
+                model_kwargs=kwargs,
+                forward_mode_differentiation=forward,
+                validate_grad=False,
+            )
+        except ImportError as error:
+            raise Unconvertible("the compiled gradient", str(error)) from error
+        except (RuntimeError, ValueError):
+            if key == STARTS - 1:
+                raise
+    raise AssertionError("one of them returned")
+
+
 def compile_potential(
     potential: Callable[[Any], Any], start: Any, forward: bool = False
 ) -> Compiled:
     """Compiles a potential energy of arrays in any tree; `start` is one such tree."""
-    with double():
+    is_double = True
+    with double(is_double):
         start = in_double(jax.tree.map(jnp.asarray, start))
         flat, back = ravel_pytree(start)
         flat = flat.astype(float)
         leaves, tree = jax.tree.flatten(start)
         names = list(start) if _is_plain(start) else [f"Param:{k}" for k in range(len(leaves))]
         shapes = dict(zip(sorted(names) if _is_plain(start) else names, map(np.shape, leaves)))
-        functions = _functions(lambda x: -potential(back(x)), lambda x: x, flat.size, forward)
+        functions = _functions(
+            lambda x: -potential(back(x)), lambda x: x, flat.size, forward, is_double
+        )
     density = Density(
         functions[0],
         dim=int(flat.size),
@@ -175,7 +221,7 @@ def compile_potential(
     )
 
     def point(values: Any) -> Array:
-        with double():
+        with double(is_double):
             return np.asarray(ravel_pytree(values)[0], dtype=float)
 
     return Compiled(density, shapes, dict.fromkeys(shapes, float), point, tree=tree)

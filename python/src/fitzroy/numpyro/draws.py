@@ -79,6 +79,7 @@ def at_sites(
     kwargs: Mapping[str, Any],
     wanted: Sequence[str],
     drawn: dict[str, Array],
+    is_double: bool,
 ) -> dict[str, Array]:
     """Values of other sites at draws of the latent ones, as NumPyro computes them."""
 
@@ -89,6 +90,6 @@ def at_sites(
 
     shape = next(iter(drawn.values())).shape[:2]
     flat = {k: v.reshape(-1, *v.shape[2:]) for k, v in drawn.items()}
-    with double():
+    with double(is_double):
         found = jax.jit(jax.vmap(one))(flat)
     return {k: np.asarray(v).reshape(*shape, *v.shape[1:]) for k, v in found.items()}

@@ -14,7 +14,7 @@ from ..conversion import Unconvertible
 from .graph import Step
 from .tensors import Tensors, primitive
 
-__all__ = ["Shifted", "SumOfExp", "bare"]
+__all__ = ["Columns", "Shifted", "SumOfExp", "bare"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,13 @@ class SumOfExp:
     def moved(self, move: Callable[[Any], Any]) -> SumOfExp:
         """The same after the axes were moved."""
         return replace(self, total=move(self.total), s=move(self.s))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of an array that was joined of them, as positions along several axes are."""
+
+    parts: list[Any]
 
 
 #: Functions of PyTensor that do the same.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
@@ -27,8 +27,10 @@ INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 WHOLE = frozenset("logaddexp cholesky inv solve slogdet det".split())
 
 
-def double() -> AbstractContextManager[Any]:
-    """JAX in float64, for a while."""
+def double(on: bool = True) -> AbstractContextManager[Any]:
+    """JAX in float64 for a while, or as it is."""
+    if not on:
+        return nullcontext()
     enable: Any = getattr(jax, "enable_x64", None)
     if enable is None:
         enable = jax.experimental.enable_x64

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 
 from ..conversion import Unconvertible
 from .constants import computed
-from .elementwise import bare
+from .elementwise import Columns, bare
 from .graph import Step, double
 from .tensors import Tensors, primitive
 
@@ -71,8 +71,7 @@ def looked_up(t: Tensors, step: Step, v: Any, at: Any) -> Any:
                 found = _inside(step, found, shape[k])
             keys[k] = found
         else:
-            own = bare(at) if len(places) == 1 else at
-            keys[k] = own if own.type.ndim == n_rows else at[(slice(None),) * n_rows + (j,)]
+            keys[k] = _column(t, at, j, n_rows, len(places))
     for k, row in rows_of.items():
         n = shape[k]
         keys[k] = np.arange(n).reshape([-1 if j == row else 1 for j in range(n_rows)])
@@ -82,6 +81,28 @@ def looked_up(t: Tensors, step: Step, v: Any, at: Any) -> Any:
     turned = v.dimshuffle(*first, *rest)
     out = turned[tuple(keys[k] for k in first)]
     return _placed(out, n_rows, [int(k) for k in numbers.offset_dims])
+
+
+def _column(t: Tensors, at: Any, j: int, n_rows: int, n: int) -> Any:
+    """The positions along one of several axes."""
+    tag = t.tags.get(at)
+    v = tag.parts[j] if isinstance(tag, Columns) else at
+    if isinstance(v, np.ndarray):
+        return _once(v)
+    if isinstance(tag, Columns) or n == 1:
+        own = bare(v)
+        v = own if own.type.ndim == n_rows else v
+    if v.type.ndim != n_rows:
+        v = v[(slice(None),) * n_rows + (j,)]
+    return v
+
+
+def _once(positions: Array) -> Array:
+    """Positions with length 1 along axes along which they are repeated."""
+    for k in range(positions.ndim):
+        first = positions.take([0], axis=k)
+        positions = first if np.all(positions == first) else positions
+    return positions
 
 
 def _inside(step: Step, found: Array, n: int) -> Array:

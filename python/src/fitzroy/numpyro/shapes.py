@@ -9,8 +9,8 @@ import numpy as np
 import pytensor.tensor as pt
 
 from ..conversion import Unconvertible
-from .elementwise import Shifted, SumOfExp
-from .graph import Step
+from .elementwise import Columns, Shifted, SumOfExp
+from .graph import Step, value_of
 from .tensors import Tensors, primitive
 
 __all__: list[str] = []
@@ -78,7 +78,15 @@ def joined(t: Tensors, step: Step, *parts: Any) -> Any:
         return parts[0]
     if all(ref.shape == (1,) for ref in step.inputs):
         return pt.stack([part.dimshuffle() for part in parts])
-    return pt.concatenate([t.whole(v, r.shape) for v, r in zip(parts, step.inputs)], axis=axis)
+    out = pt.concatenate([t.whole(v, r.shape) for v, r in zip(parts, step.inputs)], axis=axis)
+    if axis == out.type.ndim - 1 and all(ref.shape[axis] == 1 for ref in step.inputs):
+        t.tags[out] = Columns(
+            [
+                np.asarray(value_of(r))[..., 0] if r.is_constant else v.dimshuffle(*range(axis))
+                for v, r in zip(parts, step.inputs)
+            ]
+        )
+    return out
 
 
 @primitive("stack")

@@ -37,7 +37,12 @@ class Text:
     @property
     def notes(self) -> list[str]:
         # What is said of potentials is said of the sites that they are.
-        return [*self.built.notes, *self.conversion.notes]
+        rounded = (
+            []
+            if self.traced.is_double
+            else ["constants are those of float32: in float64 the model does not run"]
+        )
+        return [*rounded, *self.built.notes, *self.conversion.notes]
 
     @property
     def missing(self) -> list[str]:
@@ -102,7 +107,7 @@ class Text:
         if missing:
             latent = {s.name: found[s.name] for s in self.traced.latent if s.name in found}
             t = self.traced
-            found.update(at_sites(t.model, t.args, t.kwargs, missing, latent))
+            found.update(at_sites(t.model, t.args, t.kwargs, missing, latent, t.is_double))
         names = [s.name for s in self.traced.sites if s.name not in self.traced.own]
         return {name: found[name] for name in names if name in found}
 
@@ -138,7 +143,7 @@ class Text:
         if not transformed:
             return dict(values)
         t = self.traced
-        with double():
+        with double(t.is_double):
             model = handlers.substitute(handlers.seed(self.model, 0), data=dict(values))
             trace = handlers.trace(model).get_trace(*t.args, **t.kwargs)
             out = {k: v for k, v in values.items() if k not in transformed}

@@ -84,6 +84,8 @@ class Traced:
 
     #: Whether it loops.
     has_loops: bool = False
+    #: Whether it ran in float64.
+    is_double: bool = True
 
     @property
     def latent(self) -> list[Site]:
@@ -173,7 +175,7 @@ class _Recorder:
         out.is_discrete = not jnp.issubdtype(value.dtype, jnp.floating)
         out.dims = dims_of(site, value.ndim, fn.event_dim)
         scale = site.get("scale")
-        if scale is not None and not (np.ndim(scale) == 0 and not _traced(scale) and scale == 1):
+        if scale is not None and not (np.ndim(scale) == 0 and not _is_traced(scale) and scale == 1):
             out.scale = self.put(scale)
         out.masks = self.masks(fn)
         describe = FAMILIES.get(type(bare))
@@ -226,17 +228,30 @@ SUPPORTS = {
 }
 
 
-def _traced(x: Any) -> bool:
+def _is_traced(x: Any) -> bool:
     return isinstance(x, jax.core.Tracer)
 
 
 def traced(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
-    """Traces a model.
+    """Traces a model, in float64 if it runs in that.
 
     Raises Unconvertible for what has no counterpart; what the model itself raises comes through.
     """
-    with double():
-        args, kwargs = in_double((tuple(args), dict(kwargs)))
+    try:
+        return _traced(model, args, kwargs, True)
+    except TypeError as first:
+        # A loop whose whole numbers have 32 bits by its start and 64 by its steps, for one.
+        try:
+            return _traced(model, args, kwargs, False)
+        except TypeError:
+            raise first from None
+
+
+def _traced(
+    model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], is_double: bool
+) -> Traced:
+    with double(is_double):
+        args, kwargs = in_double((tuple(args), dict(kwargs))) if is_double else (args, kwargs)
         names = named_data(model, args, kwargs)
         bases = _Bases(model)
         recorder = _Recorder(bases.model, args, kwargs)
@@ -253,4 +268,15 @@ def traced(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
             raise Unconvertible("the model", f"{type(error).__name__}: {said}") from error
     inputs = dict(zip(sorted(latent), refs))
     loops = any(step.name == "scan" for step in needed(outs, ()))
-    return Traced(bases.model, args, kwargs, recorder.sites, inputs, outs, names, bases.own, loops)
+    return Traced(
+        bases.model,
+        args,
+        kwargs,
+        recorder.sites,
+        inputs,
+        outs,
+        names,
+        bases.own,
+        loops,
+        is_double,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Constant
 
-from .axes import Axis, Expr, Unconvertible
+from .axes import Axis, Expr, Unconvertible, unite
 from .joining import join_parts
 from .scan import part_of_loop
 from .walk import Walk, core_name, op, scalar_name, strip
@@ -59,9 +59,9 @@ def _drawn(walk: Walk, s: Any) -> Expr:
     source = bare
     while source.owner is not None and _is(source, ROWS):
         source = source.owner.inputs[0]
-    if source not in walk.model.free_RVs or None in (e := walk.expr(bare)).axes:
+    if source not in walk.model.free_RVs:
         raise Unconvertible("Subtensor", "a position that is not constant")
-    return e
+    return walk.expr(bare)
 
 
 def _is(v: Any, kinds: tuple[str, ...]) -> bool:
@@ -81,7 +81,7 @@ def _end(walk: Walk, x: Any) -> int | None:
 
 #: Ops that leave positions as they are, and ops that pick some of them.
 CASTS = ("ScalarFromTensor", "TensorFromScalar", "Cast")
-ROWS = (*CASTS, "Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
+ROWS = (*CASTS, "Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1", "DimShuffle")
 
 
 @op("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
@@ -98,6 +98,8 @@ def indexed(walk: Walk, v: Any) -> Expr:
     keys += [slice(None)] * (len(e.axes) - len([k for k in keys if k is not None]))
     if any(k is None for k in keys):
         raise Unconvertible("Subtensor", "a new axis between look-ups")
+    if any(isinstance(k, Expr) for k in keys):
+        return _by_drawn(walk, e, keys)
     rows = _rows(walk, keys)
     shown: list[str | Column] = []
     axes: list[Axis | None] = []
@@ -107,10 +109,6 @@ def indexed(walk: Walk, v: Any) -> Expr:
             size = 1 if a is None else a.root.size
             if a is not None:
                 shown.append(str(key if key >= 0 else key + size))
-        elif isinstance(key, Expr):
-            axes.extend(x for x in key.axes if x not in axes)
-            if a is not None:
-                shown.append(key.text())
         elif isinstance(key, slice):
             name, axis = _sliced(walk, a, key)
             axes.append(axis)
@@ -127,6 +125,62 @@ def indexed(walk: Walk, v: Any) -> Expr:
     if all(s == ":" for s in shown):
         return e.moved(axes)
     return Expr(axes, lambda: walk.writer.picked(e, shown, axes))
+
+
+def _by_drawn(walk: Walk, e: Expr, keys: list[Any]) -> Expr:
+    """Elements of a named array at positions of which some are values of a discrete parameter, which
+    meet the others as arrays do: by their last axes."""
+    at = [k for k in keys if not isinstance(k, slice)]
+    places = [i for i, k in enumerate(keys) if not isinstance(k, slice)]
+    if len(places) > 1 and places != list(range(places[0], places[-1] + 1)):
+        raise Unconvertible("AdvancedSubtensor", "positions on both sides of a slice")
+    depth = max(len(k.axes) if isinstance(k, Expr) else np.ndim(_array(k)) for k in at)
+    rows: list[Axis | None] = [None] * depth
+    for key in at:
+        own = key.axes if isinstance(key, Expr) else _axes_of_positions(walk, key)
+        for j, a in enumerate(own, depth - len(own)):
+            there = rows[j]
+            if a is not None:
+                rows[j] = a if there is None else unite(there, a, "positions")
+    shown: list[str | Column] = []
+    axes: list[Axis | None] = []
+    placed = False
+    for a, key in zip(e.axes, keys):
+        if isinstance(key, slice):
+            name, axis = _sliced(walk, a, key)
+            axes.append(axis)
+        else:
+            name = _position(walk, a, key, rows)
+            axes += [] if placed else rows
+            placed = True
+        if a is not None:
+            shown.append(name)
+    return Expr(axes, lambda: walk.writer.picked(e, [n if isinstance(n, (str, Column)) else n() for n in shown], axes))
+
+
+def _array(key: Any) -> Any:
+    return key[0] if isinstance(key, tuple) else key
+
+
+def _axes_of_positions(walk: Walk, key: Any) -> list[Axis | None]:
+    """An axis for each length of an array of positions."""
+    return [None if n == 1 else Axis(n) for n in np.shape(_array(key))]
+
+
+def _position(walk: Walk, a: Axis | None, key: Any, rows: list[Axis | None]) -> Any:
+    """What stands between the brackets for positions along an axis."""
+    if isinstance(key, Expr):
+        return key.text
+    if a is None:
+        return ":"
+    found = np.asarray(_array(key))
+    found = np.where(found < 0, found + a.root.size, found)
+    if found.size == 1:
+        return str(int(found.reshape(())))
+    last = rows[len(rows) - found.ndim :]
+    own = [r for r, n in zip(last, found.shape) if n != 1 and r is not None]
+    name = key[1] if isinstance(key, tuple) else None
+    return walk.writer.index(found.reshape([r.root.size for r in own]), own, a, name or "idx")
 
 
 @op("Split")
