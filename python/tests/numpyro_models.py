@@ -11,7 +11,7 @@ from numpyro import handlers
 from numpyro.distributions import constraints, transforms
 from numpyro.infer.reparam import LocScaleReparam, TransformReparam
 
-__all__ = ["BY_GRADIENT", "MODELS", "ROUNDED_BY_JAX"]
+__all__ = ["BY_GRADIENT", "MODELS", "ROUNDED_BY_JAX", "SLOW"]
 
 MODELS = {}
 rng = np.random.default_rng(20261128)
@@ -342,3 +342,5 @@ BY_GRADIENT = {"loop_until": "while_loop", "covariances": "LowerCholesky"}
 #: How far densities may be apart where JAX's own functions are not exact: `betaln` is off in the ninth
 #: digit where an argument is above 8, and in the sixth at large ones.
 ROUNDED_BY_JAX = {"counts_of_several": 1e-4}
+#: Models that JAX takes long to compile.
+SLOW = ("counts_of_several", "other_distributions", "gaussian_process")
