@@ -113,3 +113,37 @@ fn a_run_starts_from_the_weights_of_another_and_remembers_how_it_read() {
     said.ends_with(2)
         .complains(&["V 250 hPa, V 850 hPa", "not lose them"]);
 }
+
+/// A variable that is read alone is not forecast and not scored; a training that starts
+/// from its weights reads it alone, too.
+#[test]
+fn a_variable_that_is_read_alone_is_not_forecast() {
+    let scratch = Scratch::new("weather-forcing");
+    synthetic(&scratch, "a.nc", &[]);
+    let with = |more: &[&'static str]| {
+        let all = [&["--variables", "U,V,GPH"], more].concat();
+        scratch.fitzroy(&train(&all))
+    };
+    let said = with(&["--forcing", "U,rain", "--out", "no"]).ends_with(2);
+    said.complains(&["--forcing rain", "none of the variables"]);
+    let said = with(&["--forcing", "U,V,GPH", "--out", "no"]).ends_with(2);
+    said.complains(&["--forcing leaves no variable"]);
+    let short = ["--max-steps", "4", "--out"];
+    with(&[&["--forcing", "U"], &short[..], &["run"]].concat()).ends_with(0);
+    let scores = ["--leads", "2", "--json", "--out", "scores"];
+    let scored = scratch.fitzroy(&evaluate("a.nc", "run", &scores));
+    let scored = scored.ends_with(0).json();
+    let names = scored["scores"].as_array().expect("scores").iter();
+    let names: Vec<&str> = names.filter_map(|s| s["variable"].as_str()).collect();
+    assert!(names.contains(&"V") && !names.contains(&"U"));
+    let asked = ["--num-steps", "3", "--output", "f.nc"];
+    let said = scratch.fitzroy(&predict("a.nc", "run", "2000-01-09", &asked));
+    said.ends_with(0);
+    let from = ["--init-from", "run"];
+    let said = with(&[&from[..], &["--forcing", "V"], &short, &["other"]].concat());
+    said.ends_with(2)
+        .complains(&["--forcing V", "reads alone U"]);
+    with(&[&from[..], &short, &["tuned"]].concat()).ends_with(0);
+    let said = with(&["--resume-from", "run", "--max-steps", "6"]).ends_with(2);
+    said.complains(&["forcing"]);
+}

@@ -4,7 +4,7 @@ use crate::time::Time;
 use crate::train::{Forecaster, Problem, Start};
 use fitzroy::{Error, ErrorKind, Result};
 
-/// Puts the truth on the boundary.
+/// Puts the truth on the boundary, and where channels are read alone.
 pub(super) fn force(problem: &Problem, truth: &[f32], state: &mut [f32]) {
     let n = problem.archive.channels.len();
     for (place, &node) in problem.outputs().iter().enumerate() {
@@ -12,6 +12,10 @@ pub(super) fn force(problem: &Problem, truth: &[f32], state: &mut [f32]) {
             let at = node as usize * n;
             state[at..at + n].copy_from_slice(&truth[at..at + n]);
         }
+    }
+    for channel in problem.read_alone() {
+        let pairs = state.iter_mut().zip(truth).skip(channel).step_by(n);
+        pairs.for_each(|(x, truth)| *x = *truth);
     }
 }
 
@@ -47,15 +51,15 @@ pub fn forecast(
             let what = if k < 0 {
                 "a forecast starts from two states one step apart"
             } else {
-                "the boundary is forced with later states; append them to ⟨data⟩, or give them \
-                 as ⟨boundary⟩"
+                "the boundary, and variables that are read alone, are forced with later states; \
+                 append them to ⟨data⟩, or give them as ⟨boundary⟩"
             };
             let message = format!("there is no record of {}: {what}", time.iso());
             Error::new(ErrorKind::Data, message)
         })
     };
     let (steps, before) = (forecaster.n_steps(), record(-1)?);
-    let truth = match problem.node_weights.contains(&0.0) {
+    let truth = match problem.needs_truth() {
         true => (1..=steps as i64).map(record).collect::<Result<_>>()?,
         false => Vec::new(),
     };

@@ -96,6 +96,8 @@ impl GridFile {
         let file = options.create(&self.temporary)?;
         file.set_attr_string("Conventions", "CF-1.8")?;
         file.set_attr_string("title", &header.title)?;
+        let history = format!("made by Fitzroy {}", env!("CARGO_PKG_VERSION"));
+        file.set_attr_string("history", &history)?;
         for (name, value) in &header.attributes {
             file.set_attr_string(name, value)?;
         }
@@ -230,8 +232,8 @@ fn axes(file: &H5File, header: &GridHeader) -> Written<Vec<H5Dataset>> {
         text(&scale, "units", units)?;
         match name {
             // Numbers of rows and columns, for which CF has no name.
-            "y" => text(&scale, "long_name", "row of the grid")?,
-            "x" => text(&scale, "long_name", "column of the grid")?,
+            "y" => row_or_column(&scale, "row of the grid", "Y")?,
+            "x" => row_or_column(&scale, "column of the grid", "X")?,
             _ => text(&scale, "standard_name", standard)?,
         }
         match name {
@@ -242,6 +244,12 @@ fn axes(file: &H5File, header: &GridHeader) -> Written<Vec<H5Dataset>> {
         scales.push(scale);
     }
     Ok(scales)
+}
+
+/// Says what numbers of rows or columns are.
+fn row_or_column(scale: &H5Dataset, what: &str, axis: &str) -> Written<()> {
+    text(scale, "long_name", what)?;
+    text(scale, "axis", axis)
 }
 
 /// Writes where the points of a projected or curvilinear grid lie.

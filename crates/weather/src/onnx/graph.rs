@@ -97,6 +97,11 @@ impl Graph {
         self.node("Gather", &[table, index], &[Attribute::Integer("axis", 0)])
     }
 
+    /// The columns of `table` that `index` says.
+    pub(super) fn columns(&mut self, table: &str, index: &str) -> String {
+        self.node("Gather", &[table, index], &[Attribute::Integer("axis", 1)])
+    }
+
     /// The same numbers in another kind.
     pub(super) fn cast(&mut self, value: &str, kind: Kind) -> String {
         self.node("Cast", &[value], &[Attribute::Integer("to", kind as i64)])

@@ -202,6 +202,21 @@ impl<'a> Step<'a> {
         self.graph.plain("Add", &[&product, &constant])
     }
 
+    /// What a network adds to each channel: nothing to those that it reads alone.
+    fn of_channels(&mut self, added: &str) -> String {
+        let (_, _, nodes, channels) = self.shape;
+        let targets = &self.problem.targets;
+        if targets.len() == channels {
+            return added.to_string();
+        }
+        let nothing = self.graph.reals(&[nodes, 1], &vec![0.0; nodes]);
+        let all = self.graph.beside(&[added, &nothing]);
+        let place = |k: usize| targets.iter().position(|&t| t == k);
+        let places = (0..channels).map(|k| place(k).unwrap_or(targets.len()) as u32);
+        let index = self.graph.indices(places);
+        self.graph.columns(&all, &index)
+    }
+
     /// The state that follows, as `forecast` and as `next`.
     fn forecast(&mut self, added: &str) {
         let (rows, columns, nodes, channels) = self.shape;
@@ -209,21 +224,26 @@ impl<'a> Step<'a> {
         let going_on = self.going_on();
         let sd = self.graph.doubles(&scales.rest_sd);
         let mean = self.graph.doubles(&scales.rest_mean);
-        let exact = self.graph.cast(added, Kind::F64);
+        let added = self.of_channels(added);
+        let exact = self.graph.cast(&added, Kind::F64);
         let spread = self.graph.plain("Mul", &[&exact, &sd]);
         let rest = self.graph.plain("Add", &[&spread, &mean]);
         let rest = self.graph.cast(&rest, Kind::F32);
         let moved = self.graph.plain("Add", &[&self.now, &going_on]);
         let mut next = self.graph.plain("Add", &[&moved, &rest]);
-        let forced: Vec<bool> = self
-            .problem
-            .node_weights
-            .iter()
-            .map(|w| *w == 0.0)
-            .collect();
-        if forced.contains(&true) {
+        if self.problem.needs_truth() {
+            let alone: Vec<usize> = self.problem.read_alone().collect();
+            let weights = self.problem.node_weights.iter();
+            let of_node = |w: &f32| {
+                let edge = *w == 0.0;
+                let alone = &alone;
+                (0..channels)
+                    .map(move |k| edge || alone.contains(&k))
+                    .collect::<Vec<_>>()
+            };
+            let forced: Vec<bool> = weights.flat_map(of_node).collect();
             let truth = self.state("boundary");
-            let forced = self.graph.truths(&[nodes, 1], &forced);
+            let forced = self.graph.truths(&[nodes, channels], &forced);
             next = self.graph.plain("Where", &[&forced, &truth, &next]);
         }
         if let Some(held) = &self.held {

@@ -186,7 +186,7 @@ pub fn evaluation_page(
     if !errors.is_empty() {
         let figure = |scene| Block::Figure {
             scene,
-            caption: "Over all forecasts. Blank where nothing is scored.".into(),
+            caption: "Over all forecasts. Grey where nothing is scored.".into(),
         };
         let blocks = errors.into_iter().map(figure).collect();
         page.sections

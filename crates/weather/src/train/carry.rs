@@ -1,7 +1,7 @@
 //! A training that starts from the weights of another: what is taken over, and what is new.
 
 use super::checkpoint::{Checkpoint, Found};
-use super::identity::{differing, saved_architecture, saved_task};
+use super::identity::{differing, saved_architecture, saved_forcing, saved_task};
 use super::model::initial;
 use super::problem::{Architecture, Problem, Task};
 use super::scales::Scales;
@@ -160,6 +160,31 @@ fn compare(
     Ok(notes)
 }
 
+/// A weighting with the variables that the network of a checkpoint reads alone.
+///
+/// # Errors
+/// Others are asked for.
+fn with_forcing(id: &Value, weighting: Weighting) -> Result<Weighting> {
+    let (saved, mut asked) = (saved_forcing(id), weighting.forcing.clone());
+    asked.sort();
+    asked.dedup();
+    if !asked.is_empty() && asked != saved {
+        return Err(Error::usage(format!(
+            "⟨forcing {}⟩: the network of the checkpoint reads alone {}; leave ⟨forcing⟩ out to have \
+             the same",
+            asked.join(","),
+            match saved.is_empty() {
+                true => "nothing".to_string(),
+                false => saved.join(", "),
+            }
+        )));
+    }
+    Ok(Weighting {
+        forcing: saved,
+        ..weighting
+    })
+}
+
 impl Problem {
     /// A problem whose training starts from the weights of `found`. Channels that its network
     /// knows keep their scales and what forecasts of them go on from.
@@ -181,6 +206,7 @@ impl Problem {
         let from = &found.checkpoint;
         let id = &from.identity;
         let mut notes = compare(id, &archive, &architecture, &task)?;
+        let weighting = with_forcing(id, weighting)?;
         let own: Vec<String> = archive.channels.iter().map(Channel::label).collect();
         let channels = places("channels", &own, &labels(id))?;
         let statics: Vec<String> = archive.statics.iter().map(|s| s.0.clone()).collect();
@@ -284,10 +310,16 @@ impl Map<'_> {
 
     /// For each output its place there: channels of a forecast, rain alone otherwise.
     fn outputs(&self) -> Vec<Option<usize>> {
-        match self.problem.is_forecast() {
-            true => self.channels.to_vec(),
-            false => vec![Some(0)],
+        if !self.problem.is_forecast() {
+            return vec![Some(0)];
         }
+        // The same variables are read alone there.
+        let targets = self.problem.targets.iter();
+        let places: Vec<Option<usize>> = targets.map(|&k| self.channels[k]).collect();
+        let mut theirs: Vec<usize> = places.iter().flatten().copied().collect();
+        theirs.sort_unstable();
+        let rank = |place: usize| theirs.iter().filter(|&&other| other < place).count();
+        places.into_iter().map(|place| place.map(rank)).collect()
     }
 
     /// Parameters to start from, and how many of them are the checkpoint's.

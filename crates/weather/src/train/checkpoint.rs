@@ -297,8 +297,12 @@ impl Checkpoint {
         };
         let none = Value::Null;
         let mut differing = Vec::new();
-        for (field, value) in other {
+        let fields = other
+            .keys()
+            .chain(own.keys().filter(|k| !other.contains_key(*k)));
+        for field in fields {
             let saved = own.get(field).unwrap_or(&none);
+            let value = other.get(field).unwrap_or(&none);
             if saved != value {
                 differing.push(format!(
                     "{field}: {} saved, {} here",

@@ -93,6 +93,9 @@ impl Engine {
         checkpoint: &Checkpoint,
     ) -> Result<Self> {
         let s = settings;
+        if !matches!(target, Target::Cpu) {
+            problem.check_machine()?;
+        }
         match target {
             Target::Cpu => {
                 let pool = Pool::new(s.threads);

@@ -86,6 +86,9 @@ impl<'m> Forecaster<'m> {
             true => extent.steps.max(1),
             false => 1,
         };
+        if !matches!(target, Target::Cpu) {
+            problem.check_machine()?;
+        }
         let (engine, abreast) = match target {
             Target::Cpu => (processor(problem, members, extent.threads)?, 1),
             Target::Device(machine, math) => on_machine(problem, steps, (machine, math), extent)?,

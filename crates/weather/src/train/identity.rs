@@ -105,6 +105,12 @@ pub(super) fn saved_task(id: &Value) -> Result<Task> {
     }
 }
 
+/// The variables that the network of a checkpoint reads and does not forecast, from its identity.
+pub(super) fn saved_forcing(id: &Value) -> Vec<String> {
+    let names = id["forcing"].as_array().into_iter().flatten();
+    names.filter_map(|n| n.as_str().map(String::from)).collect()
+}
+
 /// The sizes of the network of a checkpoint, from its identity.
 pub(super) fn saved_architecture(id: &Value) -> Result<Architecture> {
     let count = |field: &str| {

@@ -195,6 +195,16 @@ fn advance(
             };
         }
     }
+    take_truth(problem, truth.unwrap_or(now), next);
+}
+
+/// Sets the channels that a forecast reads and does not make, of all samples, to the truth.
+fn take_truth(problem: &Problem, truth: &[f32], next: &mut [f32]) {
+    let n = problem.archive.channels.len();
+    for channel in problem.read_alone() {
+        let pairs = next.iter_mut().zip(truth).skip(channel).step_by(n);
+        pairs.for_each(|(next, truth)| *next = *truth);
+    }
 }
 
 /// The state after two states (node, channel) as a network forecasts it that has learnt nothing

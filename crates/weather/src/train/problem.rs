@@ -2,7 +2,7 @@
 
 use super::carry::Provenance;
 use super::checkpoint::Checkpoint;
-use super::identity::{saved_architecture, saved_task};
+use super::identity::{saved_architecture, saved_forcing, saved_task};
 use super::layout::{Fed, Layout};
 use super::scales::Scales;
 use super::weights::{Weighting, boundary, channel_weights, node_weights};
@@ -25,10 +25,26 @@ pub enum Task {
 }
 
 impl Task {
-    /// The channels that come out, by number.
-    fn targets(&self, channels: &[Channel]) -> Result<Vec<usize>> {
+    /// The channels that come out, by number; `forcing` are variables that do not.
+    fn targets(&self, channels: &[Channel], forcing: &[String]) -> Result<Vec<usize>> {
+        let names = |name: &String| channels.iter().any(|c| c.variable == *name);
+        if let Some(name) = forcing.iter().find(|name| !names(name)) {
+            return Err(Error::usage(format!(
+                "⟨forcing {name}⟩: it is none of the variables that are used"
+            )));
+        }
         match self {
-            Task::Forecast { .. } => Ok((0..channels.len()).collect()),
+            Task::Forecast { .. } => {
+                let is_target = |k: &usize| !forcing.contains(&channels[*k].variable);
+                let targets: Vec<usize> = (0..channels.len()).filter(is_target).collect();
+                match targets.is_empty() {
+                    true => Err(Error::usage("⟨forcing⟩ leaves no variable to forecast")),
+                    false => Ok(targets),
+                }
+            }
+            Task::Precip(_) if !forcing.is_empty() => Err(Error::usage(
+                "⟨forcing⟩ is for ⟨task forecast⟩: of ⟨task precip⟩ all variables but rain are read alone",
+            )),
             Task::Precip(_) => {
                 let rain = channels.iter().position(Channel::is_rain);
                 let rain = rain.map(|rain| vec![rain]);
@@ -166,7 +182,7 @@ impl Problem {
         let usual = usual.map(Climatology::overall);
         let normaliser = scales.settle(&mut archive, &splits, linear, usual)?;
         let n = archive.n_nodes();
-        let targets = task.targets(&archive.channels)?;
+        let targets = task.targets(&archive.channels, &weighting.forcing)?;
         let width = task.boundary_width();
         let (n_rows, n_columns) = archive.shape();
         let forced = boundary(n_rows, n_columns, width);
@@ -234,6 +250,31 @@ impl Problem {
             .collect()
     }
 
+    /// Channels that a forecast reads and does not make, by number: their truth stands in every state.
+    pub fn read_alone(&self) -> impl Iterator<Item = usize> + '_ {
+        let all = 0..self.archive.channels.len();
+        all.filter(|k| self.is_forecast() && !self.targets.contains(k))
+    }
+
+    /// Whether a forecast needs the truth of later states: at the boundary, or of a channel that it
+    /// does not make.
+    pub fn needs_truth(&self) -> bool {
+        self.node_weights.contains(&0.0) || self.read_alone().next().is_some()
+    }
+
+    /// Refuses what machines other than this processor do not compute.
+    ///
+    /// # Errors
+    /// Channels are read alone.
+    pub(super) fn check_machine(&self) -> Result<()> {
+        match self.read_alone().next() {
+            Some(_) => Err(Error::usage(
+                "⟨forcing⟩: variables that are read alone are computed by the CPU; use ⟨device cpu⟩",
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// True when the model's output is a change to be added to the state.
     pub fn is_forecast(&self) -> bool {
         matches!(self.task, Task::Forecast { .. })
@@ -254,7 +295,10 @@ impl Problem {
                 archive.channels.len()
             )));
         }
-        let weighting = Weighting::default();
+        let weighting = Weighting {
+            forcing: saved_forcing(&checkpoint.identity),
+            ..Weighting::default()
+        };
         let scales = (Scales::Saved(normaliser), checkpoint.climatology.as_ref());
         let mut problem = Self::build(archive, splits, task, architecture, weighting, scales)?;
         let network = Network::new(&problem.spec, Recompute::None)?;
@@ -285,7 +329,7 @@ impl Problem {
         };
         let statics: Vec<&String> = self.archive.statics.iter().map(|(name, _)| name).collect();
         let baseline = self.normaliser.linear.as_ref().map(|_| "linear");
-        json!({
+        let mut identity = json!({
             "task": task,
             "inputs": "tendency",
             "baseline": baseline,
@@ -299,6 +343,13 @@ impl Problem {
             "step_s": self.archive.step_s,
             "lat": self.archive.lat,
             "lon": self.archive.lon,
-        })
+        });
+        if !self.weighting.forcing.is_empty() {
+            let mut forcing = self.weighting.forcing.clone();
+            forcing.sort();
+            forcing.dedup();
+            identity["forcing"] = json!(forcing);
+        }
+        identity
     }
 }

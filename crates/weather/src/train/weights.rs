@@ -32,6 +32,9 @@ pub struct Weighting {
     /// Weight of a variable, or of one of its levels (`TEM 850`), which goes before the variable's;
     /// 1 where none is given.
     pub variables: Vec<(String, f64)>,
+    /// Variables that are read and not forecast (forecast): every state has their truth, as those of
+    /// another model, and they count in no loss and no score.
+    pub forcing: Vec<String>,
     /// Weight of heavy rain, and where it begins, in mm (precip).
     pub heavy: (f64, f64),
 }
@@ -41,6 +44,7 @@ impl Default for Weighting {
         Weighting {
             loss: LossKind::Mse,
             variables: Vec::new(),
+            forcing: Vec::new(),
             heavy: (3.0, 10.0),
         }
     }

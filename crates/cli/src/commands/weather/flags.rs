@@ -1,5 +1,6 @@
 //! The flags of `fitzroy weather train`, and the problem and settings they describe.
 
+use super::boxes::BoxArgs;
 use super::common::{Data, Machine, Scratch};
 use crate::named::named;
 use clap::{Args, ValueEnum};
@@ -7,7 +8,6 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Recompute;
 use fitzroy_session::weather::{Request, Start};
 use fitzroy_weather::data::SplitBy;
-use fitzroy_weather::graph::Boxes;
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{
     Baseline, GraphKind, LossKind, Monitor, Settings, Task, Wanted, Weighting,
@@ -40,6 +40,10 @@ pub(crate) struct TrainArgs {
     /// Levels to use, hPa [default: all; with --init-from the checkpoint's]
     #[arg(long, value_name = "HPA", value_delimiter = ',')]
     levels: Vec<f64>,
+    /// Variables that are read and not forecast: every state has their truth, as of another model
+    /// [default: none; with --init-from the checkpoint's]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    forcing: Vec<String>,
     /// What to learn
     #[arg(long, value_enum, value_name = "TASK", default_value = "forecast")]
     task: TaskName,
@@ -124,107 +128,6 @@ struct NetworkArgs {
     /// Hidden layers of every perceptron [default: 2]
     #[arg(long, value_name = "N")]
     mlp_num_hidden_layers: Option<usize>,
-}
-
-/// The two boxes of `--task precip`.
-#[derive(Args)]
-struct BoxArgs {
-    #[arg(
-        long,
-        value_name = "DEG",
-        default_value_t = 25.0,
-        help_heading = "Boxes (precip)"
-    )]
-    downstream_lat_min: f64,
-    #[arg(
-        long,
-        value_name = "DEG",
-        default_value_t = 40.0,
-        help_heading = "Boxes (precip)"
-    )]
-    downstream_lat_max: f64,
-    #[arg(
-        long,
-        value_name = "DEG",
-        default_value_t = 110.0,
-        help_heading = "Boxes (precip)"
-    )]
-    downstream_lon_min: f64,
-    #[arg(
-        long,
-        value_name = "DEG",
-        default_value_t = 125.0,
-        help_heading = "Boxes (precip)"
-    )]
-    downstream_lon_max: f64,
-    #[arg(
-        long,
-        value_name = "DEG",
-        default_value_t = 25.0,
-        help_heading = "Boxes (precip)"
-    )]
-    upstream_lat_min: f64,
-    #[arg(
-        long,
-        value_name = "DEG",
-        default_value_t = 50.0,
-        help_heading = "Boxes (precip)"
-    )]
-    upstream_lat_max: f64,
-    #[arg(
-        long,
-        value_name = "DEG",
-        default_value_t = 70.0,
-        help_heading = "Boxes (precip)"
-    )]
-    upstream_lon_min: f64,
-    #[arg(
-        long,
-        value_name = "DEG",
-        default_value_t = 110.0,
-        help_heading = "Boxes (precip)"
-    )]
-    upstream_lon_max: f64,
-    /// Neighbours within the downstream box
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 8,
-        help_heading = "Boxes (precip)"
-    )]
-    intra_k: usize,
-    /// Upstream neighbours of a boundary node
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 32,
-        help_heading = "Boxes (precip)"
-    )]
-    inter_k: usize,
-    /// Nodes up to this longitude receive from upstream
-    #[arg(
-        long,
-        value_name = "DEG",
-        default_value_t = 111.0,
-        help_heading = "Boxes (precip)"
-    )]
-    boundary_lon: f64,
-    /// Rain above this counts more, mm
-    #[arg(
-        long,
-        value_name = "MM",
-        default_value_t = 10.0,
-        help_heading = "Boxes (precip)"
-    )]
-    high_precip_threshold: f64,
-    /// How much more it counts
-    #[arg(
-        long,
-        value_name = "X",
-        default_value_t = 3.0,
-        help_heading = "Boxes (precip)"
-    )]
-    high_precip_weight: f64,
 }
 
 /// Which records train, validate and test.
@@ -356,28 +259,6 @@ impl SplitArgs {
     }
 }
 
-impl BoxArgs {
-    fn boxes(&self) -> Boxes {
-        Boxes {
-            downstream: [
-                self.downstream_lat_min,
-                self.downstream_lat_max,
-                self.downstream_lon_min,
-                self.downstream_lon_max,
-            ],
-            upstream: [
-                self.upstream_lat_min,
-                self.upstream_lat_max,
-                self.upstream_lon_min,
-                self.upstream_lon_max,
-            ],
-            intra_k: self.intra_k,
-            inter_k: self.inter_k,
-            boundary_lon: self.boundary_lon,
-        }
-    }
-}
-
 impl LoopArgs {
     /// The training loop, but for device and memory.
     fn settings(&self, batch_size: usize, seed: u64, threads: usize) -> Settings {
@@ -444,7 +325,6 @@ impl TrainArgs {
     }
 
     fn weighting(&self) -> Result<Weighting> {
-        let b = &self.boxes;
         let mut variables = Vec::new();
         for text in &self.loop_.loss_weights {
             let wrong = || {
@@ -457,7 +337,8 @@ impl TrainArgs {
         Ok(Weighting {
             loss: self.loop_.loss,
             variables,
-            heavy: (b.high_precip_weight, b.high_precip_threshold),
+            forcing: self.forcing.clone(),
+            heavy: self.boxes.heavy(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! `fitzroy weather`: a file per subcommand.
 
+mod boxes;
 mod common;
 mod evaluate;
 mod export;

@@ -145,3 +145,61 @@ fn gradients_run_through_the_linear_model_too() {
     }
     assert_gradient(&problem, pool, learner, theta);
 }
+
+/// Along the gradient where a channel is read alone: its states are the truth, whatever a network
+/// says, so no slope runs through them. Catches: a channel that is forecast all the same, outputs that
+/// belong to another channel.
+#[test]
+fn gradients_leave_out_channels_that_are_read_alone() {
+    let data = archive(60);
+    let alone = data.channels[0].variable.clone();
+    let splits = crate::data::Splits::whole(&data);
+    let (n, record) = (data.channels.len(), data.record_len());
+    let splits = crate::data::Splits {
+        train: 0..40,
+        validation: 40..60,
+        test: 60..60,
+        ..splits
+    };
+    let weighting = Weighting {
+        forcing: vec![alone.clone()],
+        ..Weighting::default()
+    };
+    let sizes = Architecture {
+        graph: GraphKind::Flat,
+        baseline: Baseline::Linear,
+        latent: 8,
+        n_layers: 1,
+        hidden: 8,
+        n_hidden: 1,
+    };
+    let task = Task::Forecast { boundary_width: 1 };
+    let problem = Problem::new(data, splits, task, sizes, weighting, None).unwrap();
+    let left = problem
+        .archive
+        .channels
+        .iter()
+        .filter(|c| c.variable != alone);
+    assert_eq!(problem.target_channels(), left.collect::<Vec<_>>());
+    assert!(problem.needs_truth() && problem.targets.len() < n);
+    let (pool, mut learner) = learning(&problem);
+    let mut theta = initial(&problem, &learner.predictor.network, 1);
+    theta
+        .iter_mut()
+        .enumerate()
+        .for_each(|(k, x)| *x += 0.05 * ((k % 7) as f32 - 3.0));
+    let mut batch = Batch::default();
+    batch.fill(&problem, &[5, 9], 3);
+    let mut own = Pool::new(1);
+    learner.predictor.embed(&mut own, &theta);
+    learner.forecast(&problem, &mut own, &theta, &batch, 2, false);
+    for step in 2..5 {
+        let (made, truth) = (learner.predictor.state(step), batch.state(step));
+        for (at, (a, b)) in made.iter().zip(truth).enumerate() {
+            let is_alone = problem.archive.channels[at % record % n].variable == alone;
+            assert!(!is_alone || a == b, "step {step}, number {at}");
+        }
+        assert!(made.iter().zip(truth).any(|(a, b)| a != b));
+    }
+    assert_gradient(&problem, pool, learner, theta);
+}
