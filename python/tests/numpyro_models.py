@@ -14,6 +14,7 @@ from numpyro.infer.reparam import LocScaleReparam, TransformReparam
 __all__ = ["BY_GRADIENT", "MODELS", "ROUNDED_BY_JAX", "SLOW"]
 
 MODELS = {}
+ENUMERATED = {"enumerate": "parallel"}
 rng = np.random.default_rng(20261128)
 N, G = 24, 4
 X = rng.normal(size=(N, 3))
@@ -226,15 +227,27 @@ def transformed_sites(y):
 def which_of_two(y):
     m = numpyro.sample("m", dist.Normal(jnp.array([-1.0, 1.0]), 1).to_event(1))
     with numpyro.plate("n", 6):
-        z = numpyro.sample("z", dist.Bernoulli(0.3), infer={"enumerate": "parallel"})
+        z = numpyro.sample("z", dist.Bernoulli(0.3), infer=ENUMERATED)
         numpyro.sample("y", dist.Normal(m[z], 0.5), obs=y[:6])
 
 
 @model(y)
 def change_point(y):
     a = numpyro.sample("a", dist.Normal(0, 2).expand([2]))
-    at = numpyro.sample("at", dist.Categorical(jnp.ones(N) / N), infer={"enumerate": "parallel"})
+    at = numpyro.sample("at", dist.Categorical(jnp.ones(N) / N), infer=ENUMERATED)
     numpyro.sample("y", dist.Normal(jnp.where(jnp.arange(N) < at, a[0], a[1]), 0.4), obs=y)
+
+
+@model(rng.integers(3, size=(5, 4)))
+def annotators(y):
+    with numpyro.plate("annotator", 3, dim=-2), numpyro.plate("class", 3):
+        beta = numpyro.sample("beta", dist.Dirichlet(jnp.ones(3)))
+    pi = numpyro.sample("pi", dist.Dirichlet(jnp.ones(3)))
+    with numpyro.plate("item", 5, dim=-2):
+        c = numpyro.sample("c", dist.Categorical(pi), infer=ENUMERATED)
+        with numpyro.plate("position", 4):
+            seen = dist.Categorical(beta[jnp.array([0, 0, 1, 2]), c, :])
+            numpyro.sample("y", seen, obs=y)
 
 
 @model(x, y)

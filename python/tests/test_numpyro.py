@@ -177,7 +177,9 @@ def test_settings_that_would_pretend_are_refused():
         mcmc.get_samples()
     with pytest.raises(ValueError, match="there is no 'i'"):
         mcmc.run(jax.random.PRNGKey(0), *args, extra_fields=("i",))
-    with pytest.raises(NotImplementedError, match="call run"):
+    with pytest.raises(NotImplementedError, match="keep_warmup=True"):
+        mcmc.warmup(jax.random.PRNGKey(0), *args, collect_warmup=True)
+    with pytest.warns(ConversionWarning, match="warms up itself"):
         mcmc.warmup(jax.random.PRNGKey(0), *args)
     with pytest.warns(ConversionWarning, match="HMC is NumPyro's own kernel"):
         other = MCMC(numpyro.infer.HMC(model), num_warmup=1, num_samples=1)

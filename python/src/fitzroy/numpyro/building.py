@@ -95,10 +95,15 @@ class _Builder:
         if drawn is None:
             drawn = self.carrier(site, shape)
             self.know(site, drawn, shape, kept)
-            if site.logp is not None:
+            if site.logp is not None and not self.is_masked(site):
                 self.potential(site)
         else:
             self.know(site, drawn, shape, kept)
+
+    def is_masked(self, site: Site) -> bool:
+        """Whether no element of a site counts."""
+        refs = [self.traced.outs[masked.mask] for masked in site.masks]
+        return any(ref.is_constant and not np.any(value_of(ref)) for ref in refs)
 
     def know(self, site: Site, drawn: Any, shape: Sequence[int], kept: Sequence[int]) -> None:
         """From here on the site is this variable, with its axes of length 1."""
@@ -316,7 +321,7 @@ class _Builder:
     def carrier(self, site: Site, shape: Sequence[int]) -> Any:
         """A variable with the support of a site, and no density but a constant."""
         if site.is_discrete:
-            raise Unconvertible(site.name, f"a discrete site with {site.kind} in this form")
+            return self.discrete_carrier(site, shape)
         make = CARRIERS.get(site.support.kind)
         if make is None:
             raise Unconvertible(site.name, f"values in {site.support.kind}")
@@ -325,6 +330,16 @@ class _Builder:
             for end in (site.support.low, site.support.high)
         ]
         return make(site.name, tuple(shape), *ends)
+
+    def discrete_carrier(self, site: Site, shape: Sequence[int]) -> Any:
+        """A variable whose values are all as likely."""
+        d = site.described
+        if d is not None and d.kind == "Bernoulli":
+            return pm.Bernoulli(site.name, 0.5, shape=shape)
+        if d is not None and d.kind == "Categorical":
+            n = self.traced.outs[next(iter(d.params.values()))].shape[-1]
+            return pm.Categorical(site.name, np.full(n, 1 / n), shape=shape)
+        raise Unconvertible(site.name, f"a discrete site with {site.kind} in this form")
 
     def end(self, site: Site, slot: Slot) -> float:
         ref = self.traced.outs[slot]

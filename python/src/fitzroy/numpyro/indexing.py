@@ -133,6 +133,23 @@ def _by_numbers(t: Tensors, step: Step, v: Any) -> Any:
     return t.whole(v, shape)[tuple(keys)]
 
 
+@primitive("scatter-mul", "scatter_mul")
+def multiplied(t: Tensors, step: Step, into: Any, at: Any, values: Any) -> Any:
+    shape, own = step.inputs[0].shape, step.inputs[2].shape
+    at, n = t.fixed(step.inputs[1], step.name), int(np.prod(own, dtype=int))
+    with double():
+        [twos] = computed(step.name, step.eqn, [np.ones(shape), at, np.full(own, 2.0)])
+        counted = np.arange(2.0, n + 2).reshape(own)
+        [found] = computed(step.name, step.eqn, [np.ones(shape), at, counted])
+    if np.max(twos) > 2:
+        raise Unconvertible(step.name, "several values by which one element is multiplied")
+    there = np.nonzero(np.asarray(found) > 1)
+    from_ = np.unravel_index(np.asarray(found)[there].astype(int) - 2, own) if own else ()
+    into, values = t.whole(into, shape), t.whole(values, own)
+    chosen = values[tuple(from_)] if own else values
+    return pt.set_subtensor(into[there], into[there] * chosen)
+
+
 @primitive("scatter", "scatter-add", "scatter_add")
 def set_elements(t: Tensors, step: Step, into: Any, at: Any, values: Any) -> Any:
     shape, own = step.inputs[0].shape, step.inputs[2].shape

@@ -58,7 +58,7 @@ class MCMC(numpyro.infer.MCMC):  # type: ignore[misc]
     Neither have `chain_method`, `jit_model_args` and `progress_rate`: chains are parallel, and there
     is nothing to compile. A kernel that is not NUTS is run by NumPyro's own MCMC, with a warning.
 
-    `cores`, `device`, `precision`, `sampler`, `out` and `overwrite` are those of
+    `cores`, `device`, `precision`, `out` and `overwrite` are those of
     `fitzroy.Model.sample`.
     """
 
@@ -88,7 +88,6 @@ class MCMC(numpyro.infer.MCMC):  # type: ignore[misc]
         cores: int | None = None,
         device: str = "auto",
         precision: str = "auto",
-        sampler_name: str = "nuts",
         out: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
     ) -> None:
@@ -108,7 +107,7 @@ class MCMC(numpyro.infer.MCMC):  # type: ignore[misc]
             "cores": cores,
             "device": device,
             "precision": precision,
-            "sampler": sampler_name,
+            "sampler": "nuts",
             "out": out,
             "overwrite": overwrite,
         }
@@ -261,11 +260,18 @@ class MCMC(numpyro.infer.MCMC):  # type: ignore[misc]
         diverging = self._arranged(found.stats["diverging"], False)
         print(f"Number of divergences: {int(np.sum(np.asarray(diverging)))}")
 
-    def warmup(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: a run warms up and draws."""
-        raise NotImplementedError(
-            "warmup: a run of Fitzroy warms up and draws in one; call run, which does both"
-        )
+    def warmup(self, *args: Any, collect_warmup: bool = False, **kwargs: Any) -> None:
+        """Does nothing, with a warning: the run that follows warms up itself.
+
+        Raises NotImplementedError for `collect_warmup=True`; `fitzroy.from_numpyro(...)
+        .sample(keep_warmup=True)` has the draws of the warm-up.
+        """
+        if collect_warmup:
+            raise NotImplementedError(
+                "collect_warmup: fitzroy.from_numpyro(...).sample(keep_warmup=True) has these draws"
+            )
+        message = "warmup does nothing: the run that follows warms up itself"
+        warnings.warn(message, ConversionWarning, stacklevel=2)
 
     @property
     def post_warmup_state(self) -> None:
@@ -288,7 +294,7 @@ class MCMC(numpyro.infer.MCMC):  # type: ignore[misc]
 
 
 #: Settings of `MCMC` that NumPyro's own does not have.
-OWN = frozenset("backend cores device precision sampler_name out overwrite".split())
+OWN = frozenset("backend cores device precision out overwrite".split())
 
 
 def _check_kernel(kernel: Any) -> None:

@@ -152,6 +152,19 @@ def _starts(text: Any, values: Any) -> list[Any]:
     return [text.starts(one) for one in sets]
 
 
+def _of_model(text: Any, values: Any) -> Any:
+    """Starting values of sites that the model has; NumPyro overlooks others, too."""
+    sites = {s.name for s in text.traced.sites if not s.is_observed}
+    sets = [values] if isinstance(values, dict) else list(values)
+    unknown = sorted({name for one in sets for name in one} - sites)
+    if unknown:
+        message = f"init values: the model has no latent site {', '.join(unknown)}"
+        warnings.warn(message, ConversionWarning, stacklevel=5)
+    # Deterministic sites that are no transformed ones follow from the others.
+    own = {s.name for s in text.traced.latent} | {n.removesuffix("_base") for n in text.traced.own}
+    return [{k: v for k, v in one.items() if k in own} for one in sets]
+
+
 def drawn(
     model: Callable[..., Any],
     args: tuple[Any, ...],
@@ -172,7 +185,9 @@ def drawn(
     if backend != "compiled":
         try:
             text = _text_of(model, args, kwargs)
-            given = {**settings, "initvals": _starts(text, starts)} if starts else settings
+            given = settings
+            if starts:
+                given = {**settings, "initvals": _starts(text, _of_model(text, starts))}
             found: Draws = text.sample(given, progressbar)
             return found
         except (Unconvertible, ImportError) as why:
@@ -186,7 +201,9 @@ def drawn(
 
     try:
         compiled = compile_model(model, args, kwargs, init_strategy, forward)
-    except Unconvertible as why:
+    except (Unconvertible, RuntimeError, ValueError) as why:
+        if not cannot and not isinstance(why, Unconvertible):
+            raise
         also = f"; it cannot be converted, either: {cannot}" if cannot else ""
         raise ValueError(f"the model has no compiled gradient: {why}{also}") from why
     if cannot:
