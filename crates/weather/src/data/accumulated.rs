@@ -146,7 +146,7 @@ impl Archive {
         steps >= 3
             && falls.len() >= DAYS_MIN
             && falls.len() * 2 > days.len()
-            && falls.iter().all(|t| is_new(t))
+            && falls.iter().all(is_new)
     }
 
     /// Whether a channel is less at a time than at the one before, at any place.

@@ -164,7 +164,7 @@ impl SpatialSums {
         let Some(at) = self.leads.iter().position(|&l| l == lead) else {
             return;
         };
-        if (self.n_starts - 1) % self.every == 0 && whole && window.columns >= ROW_MIN {
+        if (self.n_starts - 1).is_multiple_of(self.every) && whole && window.columns >= ROW_MIN {
             let sums = &mut self.spectra[at][channel];
             add_spectrum(&mut sums[method + 1], window, &laid(forecast));
             if method == 0 {

@@ -153,13 +153,11 @@ fn gradients_run_through_the_linear_model_too() {
 fn gradients_leave_out_channels_that_are_read_alone() {
     let data = archive(60);
     let alone = data.channels[0].variable.clone();
-    let splits = crate::data::Splits::whole(&data);
     let (n, record) = (data.channels.len(), data.record_len());
     let splits = crate::data::Splits {
         train: 0..40,
         validation: 40..60,
         test: 60..60,
-        ..splits
     };
     let weighting = Weighting {
         forcing: vec![alone.clone()],
