@@ -144,6 +144,26 @@ pub(super) const CASES: &[Case] = &[
         },
     },
     Case {
+        name: "elements that some rows have no part of",
+        model: "z[obs] ~ Bernoulli(inv_logit(a))
+                let t[obs] = where(count > 1, z, at)
+                y ~ Normal(b * t + c, 0.5)",
+        values: |t| of_rows(2)(t),
+        prior: |_, p, z| z.iter().map(|&z| bernoulli(z == 1, inv_logit(p[0]))).sum(),
+        rows: |t, p, z| {
+            let own = |i: usize| {
+                if t.count[i] > 1 {
+                    z[i] as f64
+                } else {
+                    i as f64
+                }
+            };
+            (0..t.n())
+                .map(|i| normal(t.y[i], p[1] * own(i) + p[2], 0.5))
+                .collect()
+        },
+    },
+    Case {
         name: "class of each group",
         model: "z[groups] ~ Bernoulli(inv_logit(a))
                 y ~ Normal(b + c * z[group], 1)",

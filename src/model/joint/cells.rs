@@ -58,4 +58,18 @@ impl<'g> Build<'_, 'g> {
             g.dim(&name.join("*"), size)
         })
     }
+
+    /// One dim for all rows of a look-up and one for all elements that it takes them from, which are two
+    /// even where both are over the same dims.
+    pub(super) fn flat_apart(&self, rows: &[DimId], elements: &[DimId]) -> (DimId, DimId) {
+        let (rows, target) = (self.flat(rows), self.flat(elements));
+        if rows != target {
+            return (rows, target);
+        }
+        let twin = self.scope.with(|g| {
+            let name = format!("{}'", g.dim_info(target).name);
+            g.dim(&name, g.len_of(&[target]))
+        });
+        (rows, twin)
+    }
 }

@@ -1,7 +1,7 @@
-"""Sums of squares of residuals that are called: minimised, and looked at again where they are noisy.
+"""Sums of squares of residuals that are called: minimised, and looked at again for noise.
 
-A solver of differential equations has noise of its tolerance. Derivatives by short steps are those of
-the noise, at which a fit may end before the minimum, or not see that it is there.
+A solver of differential equations has noise of its tolerance. Derivatives by short steps are those
+of the noise, at which a fit may end before the minimum, or not see that it is there.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Called:
         return steps if np.all(np.isfinite(steps) & (steps >= SHORTEST * size)) else None
 
     def _smooth(self, facts: dict[str, Any], steps: Array) -> bool:
-        """Whether residuals beside the minimum are those that its Jacobian tells, on both sides of it.
+        """Whether residuals on both sides of the minimum are those that its Jacobian tells.
 
         That takes four calls where a Jacobian takes two for each parameter. Where the odd part of
         the residuals differs from what the Jacobian says by less than m along steps of a part of
@@ -139,7 +139,8 @@ class Called:
         # Which ones is of no consequence; that they are the same every time is.
         chance = np.random.default_rng(theta.size)
         for _ in range(2):
-            move = steps * chance.choice([-1.0, 1.0], theta.size) * chance.uniform(0.5, 1.0, theta.size)
+            signs = chance.choice([-1.0, 1.0], theta.size)
+            move = steps * signs * chance.uniform(0.5, 1.0, theta.size)
             odd = 0.5 * (self.residuals(theta + move) - self.residuals(theta - move))
             for count in ("evaluations", "places"):
                 facts[count] += 2
@@ -193,7 +194,7 @@ def differences(
 
 
 def groups_of(pattern: Array | None, p: int) -> list[list[int]]:
-    """Columns of a Jacobian that no row has two of (Curtis, Powell and Reid 1974), the fullest first."""
+    """Columns of a Jacobian that no row has two of (Curtis, Powell and Reid 1974)."""
     if pattern is None:
         return [[k] for k in range(p)]
     groups: list[tuple[Array, list[int]]] = []

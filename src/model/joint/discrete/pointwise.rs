@@ -105,7 +105,7 @@ impl<'g> Build<'_, 'g> {
                 .iter()
                 .map(|&o| if o == NONE { 0 } else { o })
                 .collect();
-            let (rows, target) = (self.flat(&own), self.flat(over));
+            let (rows, target) = self.flat_apart(&own, over);
             let index = self.known_index(z, rows, target, &at);
             let node = scope.node(x);
             scope.expr(scope.with(|g| {

@@ -289,7 +289,7 @@ impl<'g> Build<'_, 'g> {
             .iter()
             .map(|&o| if o == NONE { 0 } else { o })
             .collect();
-        let (rows, target) = (self.flat(own), self.flat(&z.dims));
+        let (rows, target) = self.flat_apart(own, &z.dims);
         let index = self.known_index(z, rows, target, &at);
         let node = scope.node(x);
         let sums = scope.expr(scope.with(|g| {
