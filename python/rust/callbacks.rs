@@ -106,7 +106,6 @@ fn dict(py: Python<'_>, solved: Solved, p: usize) -> PyResult<Bound<'_, PyDict>>
     out.set_item("converged", minimum.status.converged())?;
     out.set_item("cost", minimum.moments.cost)?;
     out.set_item("evaluations", solved.evaluations)?;
-    out.set_item("places", solved.places)?;
     out.set_item("popt", PyArray1::from_vec(py, minimum.theta))?;
     out.set_item("residuals", PyArray1::from_vec(py, solved.residuals))?;
     out.set_item("jacobian", matrix(py, solved.jacobian, p)?)?;

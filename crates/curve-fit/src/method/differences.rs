@@ -20,15 +20,6 @@ const POOR: f64 = 0.01;
 /// How many times as different slopes become before steps are looked for again.
 const AGAIN: f64 = 10.0;
 
-/// On which sides of θ differences look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sides {
-    /// On one: exact to the length of the step, which is enough far from a minimum.
-    One,
-    /// On both: exact to its square.
-    Both,
-}
-
 /// The step of each parameter.
 pub(super) struct Steps {
     relative: Vec<f64>,
@@ -58,15 +49,10 @@ impl Steps {
         theta: &[f64],
         bounds: &Bounds,
         here: &[f64],
-        sides: Sides,
         out: &mut [f64],
     ) -> Result<()> {
         let p = theta.len();
         for k in 0..p {
-            if sides == Sides::One && self.one_sided(residuals, theta, bounds, here, k)? {
-                put(&self.tried, out, k, p);
-                continue;
-            }
             let different = self.slopes(residuals, theta, bounds, here, k, self.relative[k])?;
             put(&self.tried, out, k, p);
             if different <= AGAIN * self.different[k] {
@@ -94,34 +80,6 @@ impl Steps {
         Ok(())
     }
 
-    /// Slopes by differences on one side, if the step is known to suit the function; false otherwise.
-    fn one_sided(
-        &mut self,
-        residuals: &mut Fill<'_>,
-        theta: &[f64],
-        bounds: &Bounds,
-        here: &[f64],
-        k: usize,
-    ) -> Result<bool> {
-        if self.different[k] > DIFFERENT {
-            return Ok(false);
-        }
-        let [offset, _] = offsets(
-            theta[k],
-            self.relative[k],
-            (bounds.lower[k], bounds.upper[k]),
-        );
-        let mut moved = theta.to_vec();
-        moved[k] = theta[k] + offset;
-        let step = moved[k] - theta[k];
-        let beside = &mut self.beside[0];
-        residuals(&moved, beside)?;
-        for (slope, (there, r)) in self.tried.iter_mut().zip(beside.iter().zip(here)) {
-            *slope = (there - r) / step;
-        }
-        Ok(self.tried.iter().all(|slope| slope.is_finite()))
-    }
-
     /// Slopes by central differences, or one-sided ones of the same order beside a bound: those of the parabola through
     /// three points. Gives how much its slopes at the ends differ from that, of its size.
     fn slopes(
@@ -133,7 +91,15 @@ impl Steps {
         k: usize,
         relative: f64,
     ) -> Result<f64> {
-        let offsets = offsets(theta[k], relative, (bounds.lower[k], bounds.upper[k]));
+        let size = if theta[k] == 0.0 { 1.0 } else { theta[k].abs() };
+        let (low, high) = (bounds.lower[k], bounds.upper[k]);
+        let room = (theta[k] - low).max(high - theta[k]);
+        let step = (relative * size).min(0.5 * room);
+        let offsets = match (theta[k] - step >= low, theta[k] + step <= high) {
+            (true, true) => [-step, step],
+            (false, _) => [step, 2.0 * step],
+            (true, false) => [-step, -2.0 * step],
+        };
         // What was added, after rounding.
         let mut steps = [0.0; 2];
         let mut moved = theta.to_vec();
@@ -160,18 +126,6 @@ impl Steps {
             false if different.is_nan() => f64::INFINITY,
             false => different,
         })
-    }
-}
-
-/// Two places beside a parameter, within its bounds: on both sides of it, or both on the side that has room.
-fn offsets(at: f64, relative: f64, (low, high): (f64, f64)) -> [f64; 2] {
-    let size = if at == 0.0 { 1.0 } else { at.abs() };
-    let room = (at - low).max(high - at);
-    let step = (relative * size).min(0.5 * room);
-    match (at - step >= low, at + step <= high) {
-        (true, true) => [-step, step],
-        (false, _) => [step, 2.0 * step],
-        (true, false) => [-step, -2.0 * step],
     }
 }
 

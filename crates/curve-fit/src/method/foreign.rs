@@ -2,20 +2,13 @@
 //! Jacobian by another or by differences.
 
 use super::dense::Triangle;
-use super::differences::{Sides, Steps};
+use super::differences::Steps;
 use super::statistics::{Rank, rank, triangle_columns, triangle_inverse};
-use super::{Bounds, Limits, Minimise, Minimum, Moments, Objective, Observer, change};
+use super::{Bounds, Limits, Minimise, Minimum, Moments, Objective, Observer};
 use fitzroy::Result;
 
 /// Rows that a triangle takes at once.
 const BLOCK: usize = 1024;
-/// A Jacobian nearer than this to the last one, relative to the parameters, is made of central differences; one of a
-/// descent that is still far from its end, of one-sided ones, which cost half.
-const NEAR: f64 = 1e-3;
-/// One nearer than this is that Jacobian: what it is wrong by is below what differences leave.
-const HERE: f64 = 1e-8;
-/// What costs may rise by and be as good as equal.
-const LEVEL: f64 = 1e-12;
 
 /// Fills an array, its second argument, from θ.
 pub type Fill<'f> = dyn FnMut(&[f64], &mut [f64]) -> Result<()> + 'f;
@@ -48,8 +41,6 @@ pub struct Solved {
     pub rank: Option<Rank>,
     /// Calls of the residuals, those for differences included.
     pub evaluations: usize,
-    /// Calls of the residuals, those for differences left out.
-    pub places: usize,
 }
 
 /// Minimises ½ Σ r², or what a loss makes of it, from `start`, which lies within `bounds`.
@@ -87,13 +78,10 @@ pub fn least_squares(
         jacobian: vec![f64::NAN; n * p],
         weighed: vec![0.0; 2 * n],
         steps: Steps::new(n, p),
-        place: None,
-        lowest: f64::INFINITY,
         evaluations: 0,
-        places: 0,
     };
     let minimum = method(&mut problem, start, bounds, limits, observer)?;
-    let finite = problem.end(&minimum.theta)?.is_finite();
+    let finite = problem.at(&minimum.theta)?.is_finite();
     let (mut found, mut covariance) = (None, None);
     if finite && problem.jacobian.iter().all(|x| x.is_finite()) {
         let triangle = triangle(&problem.jacobian, p);
@@ -108,7 +96,6 @@ pub fn least_squares(
         covariance,
         rank: found,
         evaluations: problem.evaluations,
-        places: problem.places,
     })
 }
 
@@ -148,65 +135,24 @@ struct Problem<'f, 'b> {
     /// What a loss makes of the residuals.
     weighed: Vec<f64>,
     steps: Steps,
-    /// Where the Jacobian is from, and by what differences if it is made of some.
-    place: Option<(Vec<f64>, Sides)>,
-    /// The least cost at which the Jacobian was asked for.
-    lowest: f64,
     evaluations: usize,
-    places: usize,
 }
 
 impl Problem<'_, '_> {
-    /// Residuals at `theta`; gives the cost.
+    /// Residuals and Jacobian at `theta`; gives the cost, and leaves the Jacobian alone where that
+    /// is not finite.
     fn at(&mut self, theta: &[f64]) -> Result<f64> {
         (self.foreign.residuals)(theta, &mut self.residuals)?;
         self.evaluations += 1;
-        self.places += 1;
         let cost = self.cost()?;
-        Ok(match cost.is_finite() {
-            true => cost,
-            false => f64::INFINITY,
-        })
-    }
-
-    /// Residuals and Jacobian where a fit ended; gives the cost, and leaves the Jacobian alone where that is not finite.
-    fn end(&mut self, theta: &[f64]) -> Result<f64> {
-        let cost = self.at(theta)?;
-        if cost.is_finite() {
-            self.slopes(theta, Sides::Both)?;
+        if !cost.is_finite() {
+            return Ok(f64::INFINITY);
+        }
+        match &mut self.foreign.jacobian {
+            Some(jacobian) => jacobian(theta, &mut self.jacobian)?,
+            None => self.differences(theta)?,
         }
         Ok(cost)
-    }
-
-    /// The Jacobian at `theta`, where the residuals are known. If it is made of differences, those are on the sides
-    /// `far` as long as the fit moves far.
-    fn slopes(&mut self, theta: &[f64], far: Sides) -> Result<()> {
-        if let Some(jacobian) = &mut self.foreign.jacobian {
-            return jacobian(theta, &mut self.jacobian);
-        }
-        let moved = self.moved(theta);
-        let made = match &self.place {
-            Some((_, Sides::Both)) if moved <= HERE => return Ok(()),
-            _ if moved > NEAR && moved.is_finite() => far,
-            _ => Sides::Both,
-        };
-        self.differences(theta, made)?;
-        self.place = Some((theta.to_vec(), made));
-        Ok(())
-    }
-
-    /// By how much parameters changed since the Jacobian was made, relative to them; infinite before that.
-    fn moved(&self, theta: &[f64]) -> f64 {
-        let Some((place, _)) = &self.place else {
-            return f64::INFINITY;
-        };
-        let mut sizes = vec![0.0; theta.len()];
-        for row in self.jacobian.chunks(theta.len()) {
-            let squares = sizes.iter_mut().zip(row);
-            squares.for_each(|(size, x)| *size += x * x);
-        }
-        sizes.iter_mut().for_each(|size| *size = size.sqrt());
-        change(place, theta, &sizes)
     }
 
     /// ½ Σ r², or what the loss makes of it.
@@ -219,7 +165,7 @@ impl Problem<'_, '_> {
     }
 
     /// The Jacobian by differences.
-    fn differences(&mut self, theta: &[f64], sides: Sides) -> Result<()> {
+    fn differences(&mut self, theta: &[f64]) -> Result<()> {
         let calls = &mut self.evaluations;
         let mut counted = |theta: &[f64], out: &mut [f64]| {
             *calls += 1;
@@ -230,7 +176,6 @@ impl Problem<'_, '_> {
             theta,
             self.bounds,
             &self.residuals,
-            sides,
             &mut self.jacobian,
         )
     }
@@ -240,12 +185,9 @@ impl Objective for Problem<'_, '_> {
     fn moments(&mut self, theta: &[f64], out: &mut Moments) -> Result<()> {
         let p = theta.len();
         out.cost = self.at(theta)?;
-        // Nobody steps to where the cost is higher.
-        if !out.cost.is_finite() || out.cost > self.lowest * (1.0 + LEVEL) {
+        if !out.cost.is_finite() {
             return Ok(());
         }
-        self.lowest = out.cost;
-        self.slopes(theta, Sides::One)?;
         out.gradient.fill(0.0);
         out.normal.fill(0.0);
         let weights = self

@@ -48,7 +48,7 @@ impl Moments {
 
 /// What is minimised.
 pub trait Objective {
-    /// Cost, gradient and normal matrix at `theta`; the cost alone will do where it is above that of an earlier place.
+    /// Cost, gradient and normal matrix at `theta`.
     ///
     /// # Errors
     /// The data cannot be read. Overflow is no error: the cost is then not finite.

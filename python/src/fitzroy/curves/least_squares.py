@@ -77,10 +77,11 @@ def least_squares(
     `active_mask`, `nfev`, `njev`, `status`, `message`, `success`. A `fun` of NumPy's functions that
     gives a residual at every point is traced, its derivatives are exact, and `jac` is then not
     called. Another is called; its Jacobian is `jac`, or central differences, with the relative step
-    `diff_step`; with `jac_sparsity`, columns that no residual has two of are made together.
+    `diff_step`.
 
     Differences: tolerances have no effect but that of None, since fits end as near to the minimum
-    as rounding allows; neither have `x_scale`, `tr_solver`, `tr_options`, `workers` and `callback`. A status of -1, without `success`, is an end at which nothing tells that it is a
+    as rounding allows; neither have `x_scale`, `tr_solver`, `tr_options`, `jac_sparsity`, `workers`
+    and `callback`. A status of -1, without `success`, is an end at which nothing tells that it is a
     minimum.
 
     Raises ValueError when SciPy does.
@@ -104,9 +105,8 @@ def least_squares(
             "Method 'lm' doesn't work when the number of residuals is less than the number of "
             "variables."
         )
-    pattern = None
     if jac_sparsity is not None:
-        pattern = _pattern(jac_sparsity, method, tr_solver, (first.size, x0.size))
+        _check_sparsity(jac_sparsity, method, tr_solver, (first.size, x0.size))
     slopes = None
     if callable(jac):
         slope = jac(x0.copy(), *args, **more)
@@ -124,7 +124,6 @@ def least_squares(
     problem.lower, problem.upper, problem.bounded = lower, upper, bounded
     # A loss of the user's has no formula, and a curve has a point for each parameter.
     problem.as_called = callable(loss) or first.size < x0.size
-    problem.pattern = pattern
     problem.method = "auto" if method == "lm" or not bounded else "trf"
     if penalty is not None:
         problem.options.update(loss=loss, f_scale=penalty.scale, covariance="classic")
@@ -266,16 +265,13 @@ def _check_scale(x_scale: Any, x0: Array) -> None:
         raise ValueError("Inconsistent shapes between `x_scale` and `x0`.")
 
 
-def _pattern(given: Any, method: str, tr_solver: Any, shape: tuple[int, int]) -> Array:
-    """Where a Jacobian may be other than 0. Raises ValueError for what SciPy refuses."""
+def _check_sparsity(pattern: Any, method: str, tr_solver: Any, shape: tuple[int, int]) -> None:
     if method == "lm":
         raise ValueError("method='lm' does not support `jac_sparsity`.")
-    pattern = np.atleast_2d(given.toarray() if hasattr(given, "toarray") else host(given))
-    if pattern.shape != shape:
+    if (pattern if hasattr(pattern, "toarray") else np.atleast_2d(pattern)).shape != shape:
         raise ValueError("`jac_sparsity` has wrong shape.")
     if tr_solver == "exact":
         raise ValueError("tr_solver='exact' is incompatible with `jac_sparsity`.")
-    return np.asarray(pattern != 0)
 
 
 def _check_jacobian(first: Any, method: str, tr_solver: Any, x_scale: Any) -> None:
@@ -359,9 +355,6 @@ def result_of(problem: Problem, found: Found, loss: Loss | None, method: str) ->
         curved = first + 2 * second * (residuals / loss.scale) ** 2
         jacobian = np.sqrt(np.maximum(curved, np.finfo(float).eps))[:, None] * jacobian
     status = status_of(found)
-    calls = int(found.facts["evaluations"])
-    # Calls for differences count for one method, as in SciPy.
-    places = int(found.facts.get("places", calls))
     mask = _active(problem, found.popt)
     return optimize_result()(  # type: ignore[no-any-return]
         x=found.popt,
@@ -371,8 +364,8 @@ def result_of(problem: Problem, found: Found, loss: Loss | None, method: str) ->
         grad=gradient,
         optimality=_optimality(problem, found.popt, gradient, mask),
         active_mask=mask,
-        nfev=calls if method == "lm" else places,
-        njev=None if method == "lm" else places,
+        nfev=int(found.facts["evaluations"]),
+        njev=None if method == "lm" else int(found.facts["evaluations"]),
         status=status,
         message=SAID[status],
         success=status > 0,

@@ -67,8 +67,6 @@ class Problem:
     diff_step: np.ndarray[Any, Any] | None = None
     #: Whether the fit is one of a function that is called, though there is a formula.
     as_called: bool = False
-    #: Where the Jacobian of a function that is called may be other than 0.
-    pattern: np.ndarray[Any, Any] | None = None
 
     @property
     def by_formula(self) -> bool:
@@ -258,7 +256,7 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
     jacobian = None
     if slopes is None and problem.diff_step is not None:
         slopes = lambda theta: differences(
-            values, theta, problem.steps(theta), problem.lower, problem.upper, problem.pattern
+            values, theta, problem.steps(theta), problem.lower, problem.upper
         )
     if slopes is not None:
         given = slopes
@@ -278,7 +276,6 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         problem.options.get("max_evaluations", 5000),
         loss,
         exact=jacobian is not None and problem.diff_step is None,
-        pattern=problem.pattern,
     ).minimise(start)
     covariance, dof = facts.pop("covariance"), max(n - p, 0)
     chi2 = float(np.sum(facts["residuals"] ** 2))
