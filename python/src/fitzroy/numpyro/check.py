@@ -13,12 +13,10 @@ from jax.scipy.special import logsumexp
 from numpyro.distributions.distribution import validation_enabled
 from numpyro.infer.util import log_density
 
-from .. import _fitzroy
 from ..conversion import Unconvertible
-from ..pymc.check import Check, moving
+from ..pymc.check import Check, drawn_as_written, moving, of_text
 from ..pymc.discrete import combinations, is_discrete
-from ..pymc.layout import as_model, as_text
-from ..pymc.starts import started
+from ..pymc.layout import as_model
 from .graph import double
 from .text import Text
 from .trace import support_of
@@ -36,17 +34,7 @@ def check(text: Text, n: int = 64, random_seed: int = 1) -> Check:
     Raises Unconvertible for what cannot be compared.
     """
     conversion = text.conversion
-    chains = 4
-    settings = {
-        "draws": -(-n // chains),
-        "tune": 40,
-        "chains": chains,
-        "threads": 1,
-        "seed": random_seed,
-        "as_written": True,
-        "target_accept": 0.8,
-    }
-    raw = started(conversion, text.arrays, settings, False)
+    raw = drawn_as_written(conversion, text.arrays, n, random_seed)
     shown = {name: t for t, name in conversion.called.items()}
     free = {}
     for rv in moving(text.built.model):
@@ -54,13 +42,7 @@ def check(text: Text, n: int = 64, random_seed: int = 1) -> Check:
         free[rv.name] = as_model(conversion, rv.name, values.reshape(-1, *values.shape[2:])[:n])
     theirs, slopes = _of_model(text, free)
 
-    def of_text(values: dict[str, Array]) -> dict[str, Array]:
-        return {
-            shown[k]: np.ascontiguousarray(as_text(conversion, k, x), dtype=float)
-            for k, x in values.items()
-        }
-
-    ours = _fitzroy.log_density(conversion.text, text.arrays, of_text(free), of_text(slopes))
+    ours = of_text(conversion, text.arrays, free, slopes)
     return Check(ours["lp"], theirs, ours["slope"], ours["other"], "NumPyro")
 
 

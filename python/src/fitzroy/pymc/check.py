@@ -109,6 +109,22 @@ def check(conversion: Conversion, model: Any, n: int = 64, random_seed: int = 1)
         if kind_of(rv) == "LKJCorr":
             why = "PyMC has other coordinates of them, and with these another density"
             raise Unconvertible(f"the check of the correlations {rv.name}", why)
+    arrays: dict[str, Any] = dict(conversion.data)
+    raw = drawn_as_written(conversion, arrays, n, random_seed)
+    free = free_values(plain, conversion, raw["groups"]["posterior"], n)
+    theirs, slopes = _of_model(model, plain, free, n)
+    ends, of_ends = _on_intervals(plain, free)
+    for name, slope in of_ends.items():
+        slopes[name] = slopes[name] + slope
+
+    ours = of_text(conversion, arrays, free, slopes)
+    return Check(ours["lp"] - ends, theirs, ours["slope"], ours["other"])
+
+
+def drawn_as_written(
+    conversion: Conversion, arrays: dict[str, Any], n: int, random_seed: int
+) -> dict[str, Any]:
+    """At least `n` draws of a text, at which it is compared."""
     chains = 4
     settings = {
         "draws": -(-n // chains),
@@ -119,23 +135,25 @@ def check(conversion: Conversion, model: Any, n: int = 64, random_seed: int = 1)
         "as_written": True,
         "target_accept": 0.8,
     }
-    arrays: dict[str, Any] = dict(conversion.data)
-    raw = started(conversion, arrays, settings, False)
-    free = free_values(plain, conversion, raw["groups"]["posterior"], n)
-    theirs, slopes = _of_model(model, plain, free, n)
-    shown = {name: text for text, name in conversion.called.items()}
-    ends, of_ends = _on_intervals(plain, free)
-    for name, slope in of_ends.items():
-        slopes[name] = slopes[name] + slope
+    return started(conversion, arrays, settings, False)
 
-    def of_text(values: dict[str, Array]) -> dict[str, Array]:
+
+def of_text(
+    conversion: Conversion,
+    arrays: dict[str, Any],
+    free: dict[str, Array],
+    slopes: dict[str, Array],
+) -> dict[str, Any]:
+    """The text's log density at values of the model's variables, and its slopes beside these."""
+    shown = {name: text for text, name in conversion.called.items()}
+
+    def renamed(values: dict[str, Array]) -> dict[str, Array]:
         return {
             shown[name]: np.ascontiguousarray(as_text(conversion, name, x), dtype=float)
             for name, x in values.items()
         }
 
-    ours = _fitzroy.log_density(conversion.text, arrays, of_text(free), of_text(slopes))
-    return Check(ours["lp"] - ends, theirs, ours["slope"], ours["other"])
+    return _fitzroy.log_density(conversion.text, arrays, renamed(free), renamed(slopes))
 
 
 def moving(model: Any) -> list[Any]:
