@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
+#[path = "../../../tests/support/compiled.rs"]
+mod compiled;
 #[path = "../../../tests/support/nvrtc.rs"]
 mod nvrtc;
 
@@ -60,7 +62,7 @@ fn assert_no_spills(kind: Kind, cases: &'static [Case]) {
         let joint = bind(&model, &spec.data(&study), &settings).unwrap();
         let source = kernel_source(&joint, &settings).unwrap();
         let program = program(&source, team, &settings.sampler);
-        let made = compiler.compile_with_usage(&for_device(&program), arch);
+        let made = compiled::compile(&compiler, &for_device(&program), arch);
         let what = format!("sm_{arch}, {}, {team} threads", precision.name());
         let (cubin, usage) = made.unwrap_or_else(|e| panic!("{what}: {e}"));
         assert!(cubin.starts_with(b"\x7fELF"), "{what}");

@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
+#[path = "../../../tests/support/compiled.rs"]
+mod compiled;
 #[path = "../../../tests/support/nvrtc.rs"]
 mod nvrtc;
 
@@ -92,7 +94,7 @@ fn kernels_of_training_compile_within_their_budget() {
             text: kernel_text(&problem, &network, math),
             team: 32,
         });
-        let made = compiler.compile_with_usage(&text, arch);
+        let made = compiled::compile(&compiler, &text, arch);
         let (cubin, usage) = made.unwrap_or_else(|e| panic!("sm_{arch}: {e}"));
         assert!(cubin.starts_with(b"\x7fELF"));
         for name in kernel_names() {
