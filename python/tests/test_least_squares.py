@@ -25,15 +25,11 @@ FIRST = int(os.environ.get("FITZROY_FIRST_SEED", "0"))
 DIFFERENT = [
     "test_solver_selection",  # Jacobians of results are arrays, whatever `jac` gives
     "test_wrong_parameters",  # `tr_options` are not looked at
-    "test_nfev",  # the call by which the number of residuals is known is not counted
-    "test_bvp",  # calls for differences are counted
-    "test_full_result",  # nor are there as few as ten, then; and one is by differences, not exact
-    "test_callback",  # is not called
+    "test_nfev",  # the calls by which a function is traced are not counted
+    "test_full_result",  # there are more places than ten; and one is by differences, not exact
     "test_options",  # the end of x² + 5, whose square has no other slope there, by 2e-6
     "test_x_scale_options",
     "test_basic",
-    "test_fp32_gh12991",  # differences of float32 are good to 1e-2, and the end is no better
-    "test_bounds_shape",  # 1e-157 is no 0
     "test_gh_18793_and_19351",  # ends by another rule at the same minimum
 ]
 

@@ -11,10 +11,13 @@ import numpy as np
 from ..arrays import host
 from ..tracing.nodes import Recorded
 from ..tracing.plain import recording
+from .checks import check, check_jacobian, check_scale, check_tolerances, start_of
 from .losses import Loss, loss_of
 from .result import OptimizeResult, optimize_result
 from .scipy_form import EVERYWHERE, bounds_of
 from .solve import Found, Problem, solve
+from .sparsity import pattern_of
+from .watching import watcher
 
 __all__ = ["least_squares", "leastsq"]
 
@@ -22,6 +25,8 @@ Array = np.ndarray[Any, Any]
 
 #: SciPy's numbers for how a minimum was found.
 ENDED = {
+    "stopped": -2,
+    "evaluation_limit": 0,
     "small_gradient": 1,
     "exact_fit": 1,
     "small_reduction": 2,
@@ -31,6 +36,7 @@ ENDED = {
 }
 #: Its sentences for them, and ours for what has none there.
 SAID = {
+    -2: "`callback` stopped the fit: it raised StopIteration.",
     -1: "No step of any length reduced the cost, and no minimum was recognised.",
     0: "The maximum number of function evaluations is exceeded.",
     1: "`gtol` termination condition is satisfied.",
@@ -77,19 +83,22 @@ def least_squares(
     `active_mask`, `nfev`, `njev`, `status`, `message`, `success`. A `fun` of NumPy's functions that
     gives a residual at every point is traced, its derivatives are exact, and `jac` is then not
     called. Another is called; its Jacobian is `jac`, or central differences, with the relative step
-    `diff_step`.
+    `diff_step`; with `jac_sparsity`, columns that no residual has two of are made by the same
+    calls. `nfev` counts neither those for differences nor those by which `fun` is traced.
+
+    `callback` is told of every place with a lower cost than those before, and of the last one; it
+    stops the fit by StopIteration. A `fun` that is traced is then computed pass by pass.
 
     Differences: tolerances have no effect but that of None, since fits end as near to the minimum
-    as rounding allows; neither have `x_scale`, `tr_solver`, `tr_options`, `jac_sparsity`, `workers`
-    and `callback`. A status of -1, without `success`, is an end at which nothing tells that it is a
-    minimum.
+    as rounding allows; neither have `x_scale`, `tr_solver`, `tr_options` and `workers`. A status of
+    -1, without `success`, is an end at which nothing tells that it is a minimum.
 
     Raises ValueError when SciPy does.
     """
-    x0 = _start(x0)
-    _check(jac, method, loss, tr_solver, max_nfev, verbose)
-    _check_tolerances(method, ftol, xtol, gtol)
-    _check_scale(x_scale, x0)
+    x0 = start_of(x0)
+    check(jac, method, loss, tr_solver, max_nfev, verbose)
+    check_tolerances(method, ftol, xtol, gtol)
+    check_scale(x_scale, x0)
     penalty = loss_of(loss, f_scale)
     lower, upper = bounds_of(bounds, x0.size)
     bounded = bool((lower > -np.inf).any() or (upper < np.inf).any())
@@ -99,31 +108,41 @@ def least_squares(
         raise ValueError("Initial guess is outside of provided bounds")
     more = dict(kwargs or {})
     args = args if isinstance(args, tuple) else (args,)
-    first = residuals_of(fun(x0.copy(), *args, **more))
+    given = np.array(host(fun(x0.copy(), *args, **more)))
+    first = residuals_of(given)
     if method == "lm" and first.size < x0.size:
         raise ValueError(
             "Method 'lm' doesn't work when the number of residuals is less than the number of "
             "variables."
         )
+    pattern = None
     if jac_sparsity is not None:
-        _check_sparsity(jac_sparsity, method, tr_solver, (first.size, x0.size))
+        pattern = pattern_of(jac_sparsity, method, tr_solver, (first.size, x0.size))
     slopes = None
     if callable(jac):
         slope = jac(x0.copy(), *args, **more)
-        _check_jacobian(slope, method, tr_solver, x_scale)
-        if dense(slope).shape != (first.size, x0.size):
+        check_jacobian(slope, method, tr_solver, x_scale)
+        slope = dense(slope).copy()
+        if slope.shape != (first.size, x0.size):
             raise ValueError(
                 f"The return value of `jac` has wrong shape: expected {(first.size, x0.size)}, "
-                f"actual {dense(slope).shape}."
+                f"actual {slope.shape}."
             )
-        slopes = lambda x: dense(jac(x, *args, **more))
+        slopes = known_at(x0, slope, lambda x: dense(jac(x, *args, **more)))
     own = recording(fun)
-    problem = problem_of(
-        lambda x: (own if x.dtype == object else fun)(x, *args, **more), x0, first.size, slopes
-    )
+    called = lambda x: (own if x.dtype == object else fun)(x, *args, **more)
+    problem = problem_of(known_at(x0, given, called), x0, first.size, slopes)
     problem.lower, problem.upper, problem.bounded = lower, upper, bounded
     # A loss of the user's has no formula, and a curve has a point for each parameter.
     problem.as_called = callable(loss) or first.size < x0.size
+    problem.pattern = pattern
+    if callback is not None and method == "lm":
+        warnings.warn(
+            "Callback function specified, but not supported with `lm` method.", stacklevel=2
+        )
+    elif callback is not None:
+        problem.as_called = True
+        problem.watch = watcher(callback, lambda residuals: 0.5 * _total(residuals, penalty))
     problem.method = "auto" if method == "lm" or not bounded else "trf"
     if penalty is not None:
         problem.options.update(loss=loss, f_scale=penalty.scale, covariance="classic")
@@ -165,9 +184,10 @@ def leastsq(
 
     Raises TypeError and ValueError when SciPy does.
     """
-    x0 = _start(np.ravel(host(x0)))
+    x0 = start_of(np.ravel(host(x0)))
     args = args if isinstance(args, tuple) else (args,)
-    first = residuals_of(func(x0.copy(), *args))
+    given = np.array(host(func(x0.copy(), *args)))
+    first = residuals_of(given)
     if x0.size > first.size:
         raise TypeError(
             f"Improper input: func input vector length N={x0.size} must not exceed func output "
@@ -177,9 +197,8 @@ def leastsq(
     if Dfun is not None:
         slopes = lambda x: dense(Dfun(x, *args)).T if col_deriv else dense(Dfun(x, *args))
     own = recording(func)
-    problem = problem_of(
-        lambda x: (own if x.dtype == object else func)(x, *args), x0, first.size, slopes
-    )
+    called = lambda x: (own if x.dtype == object else func)(x, *args)
+    problem = problem_of(known_at(x0, given, called), x0, first.size, slopes)
     if maxfev:
         problem.options["max_evaluations"] = int(maxfev)
     if epsfcn is not None:
@@ -201,7 +220,8 @@ def leastsq(
     factors[:, : len(r)] = r.T
     info = {
         "fvec": out.fun,
-        "nfev": out.nfev,
+        # MINPACK's number has the calls for differences.
+        "nfev": int(found.facts["evaluations"]),
         "fjac": factors,
         "ipvt": np.arange(1, x0.size + 1, dtype=np.int32),
         "qtf": q.T @ out.fun,
@@ -209,82 +229,10 @@ def leastsq(
     return out.x, cov_x, info, message, ier
 
 
-def _start(x0: Any) -> Array:
-    if np.iscomplexobj(x0):
-        raise ValueError("`x0` must be real.")
-    start: Array = np.atleast_1d(np.array(host(x0), dtype=float))
-    if start.ndim > 1:
-        raise ValueError("`x0` must have at most 1 dimension.")
-    if start.size == 0:
-        raise ValueError("`x0` is empty; it needs a start for each parameter.")
-    return start
-
-
-def _check(
-    jac: Any, method: str, loss: Any, tr_solver: Any, max_nfev: Any, verbose: int
-) -> None:
-    """Refuses words that SciPy does not know."""
-    if method not in ("trf", "dogbox", "lm"):
-        raise ValueError("`method` must be 'trf', 'dogbox' or 'lm'.")
-    if jac not in ("2-point", "3-point", "cs") if isinstance(jac, str) else not callable(jac):
-        raise ValueError("`jac` must be '2-point', '3-point', 'cs' or callable.")
-    if tr_solver not in (None, "exact", "lsmr"):
-        raise ValueError("`tr_solver` must be None, 'exact' or 'lsmr'.")
-    if method == "lm" and loss != "linear":
-        raise ValueError("method='lm' supports only 'linear' loss function.")
-    if verbose not in (0, 1, 2):
-        raise ValueError("`verbose` must be in [0, 1, 2].")
-    if max_nfev is not None and max_nfev <= 0:
-        raise ValueError("`max_nfev` must be None or positive integer.")
-
-
-def _check_tolerances(method: str, *tolerances: float | None) -> None:
-    """Refuses to go on for ever, as SciPy does; tolerances have no other effect."""
-    epsilon = np.finfo(float).eps
-    below = [tolerance is None or tolerance < epsilon for tolerance in tolerances]
-    if method == "lm" and any(below):
-        raise ValueError(
-            f"All tolerances must be higher than machine epsilon ({epsilon:.2e}) for method 'lm'."
-        )
-    if all(below):
-        raise ValueError(
-            f"At least one of the tolerances must be higher than machine epsilon ({epsilon:.2e})."
-        )
-
-
-def _check_scale(x_scale: Any, x0: Array) -> None:
-    if x_scale is None or (isinstance(x_scale, str) and x_scale == "jac"):
-        return
-    try:
-        scale = np.asarray(host(x_scale), dtype=float)
-    except (ValueError, TypeError):
-        scale = np.array(np.nan)
-    if not (np.all(np.isfinite(scale)) and np.all(scale > 0)):
-        raise ValueError("`x_scale` must be 'jac' or array_like with positive numbers.")
-    if scale.ndim and scale.shape != x0.shape:
-        raise ValueError("Inconsistent shapes between `x_scale` and `x0`.")
-
-
-def _check_sparsity(pattern: Any, method: str, tr_solver: Any, shape: tuple[int, int]) -> None:
-    if method == "lm":
-        raise ValueError("method='lm' does not support `jac_sparsity`.")
-    if (pattern if hasattr(pattern, "toarray") else np.atleast_2d(pattern)).shape != shape:
-        raise ValueError("`jac_sparsity` has wrong shape.")
-    if tr_solver == "exact":
-        raise ValueError("tr_solver='exact' is incompatible with `jac_sparsity`.")
-
-
-def _check_jacobian(first: Any, method: str, tr_solver: Any, x_scale: Any) -> None:
-    """Refuses what SciPy does of a Jacobian that is no array."""
-    operator = hasattr(first, "matmat") and not hasattr(first, "toarray")
-    if not operator and not hasattr(first, "toarray"):
-        return
-    if method == "lm":
-        raise ValueError("method='lm' works only with dense Jacobian matrices.")
-    if tr_solver == "exact":
-        raise ValueError("tr_solver='exact' works only with dense Jacobian matrices.")
-    if operator and isinstance(x_scale, str):
-        raise ValueError("x_scale='jac' can't be used when `jac` returns LinearOperator.")
+def known_at(x0: Array, value: Array, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function whose value at `x0` is known, so that it is not called for that again."""
+    key = x0.tobytes()
+    return lambda x: value if x.dtype != object and x.tobytes() == key else function(x)
 
 
 def residuals_of(values: Any) -> Array:
@@ -356,6 +304,8 @@ def result_of(problem: Problem, found: Found, loss: Loss | None, method: str) ->
         jacobian = np.sqrt(np.maximum(curved, np.finfo(float).eps))[:, None] * jacobian
     status = status_of(found)
     mask = _active(problem, found.popt)
+    # A pass through a formula gives residuals and slopes.
+    made = int(found.facts.get("slopes", found.facts["evaluations"]))
     return optimize_result()(  # type: ignore[no-any-return]
         x=found.popt,
         cost=cost,
@@ -364,8 +314,8 @@ def result_of(problem: Problem, found: Found, loss: Loss | None, method: str) ->
         grad=gradient,
         optimality=_optimality(problem, found.popt, gradient, mask),
         active_mask=mask,
-        nfev=int(found.facts["evaluations"]),
-        njev=None if method == "lm" else int(found.facts["evaluations"]),
+        nfev=int(found.facts.get("places", found.facts["evaluations"])),
+        njev=None if method == "lm" and problem.jac is None else made,
         status=status,
         message=SAID[status],
         success=status > 0,
@@ -374,8 +324,6 @@ def result_of(problem: Problem, found: Found, loss: Loss | None, method: str) ->
 
 def status_of(found: Found) -> int:
     """SciPy's number for how a fit ended: above 0 at a minimum."""
-    if found.facts["status"] == "evaluation_limit":
-        return 0
     return ENDED.get(found.facts["status"], -1)
 
 

@@ -13,7 +13,7 @@ from .. import _fitzroy
 from ..arrays import host
 from ..progress import tell
 from ..tracing import Untraceable, in_float64
-from .called import Called, differences
+from .called import Called
 from .function import Compiled, of_function, traced_before
 from .losses import loss_of, sandwich
 
@@ -67,15 +67,16 @@ class Problem:
     diff_step: np.ndarray[Any, Any] | None = None
     #: Whether the fit is one of a function that is called, though there is a formula.
     as_called: bool = False
+    #: For each column of the Jacobian of a function that is called, the rows in which it may be
+    #: other than 0.
+    pattern: Sequence[np.ndarray[Any, Any]] | None = None
+    #: Told of places that are lower than those before; see `Called`.
+    watch: Callable[..., bool] | None = None
 
     @property
     def by_formula(self) -> bool:
         """Whether a formula can be fitted as such."""
         return self.factor is None and not self.as_called
-
-    def steps(self, theta: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The steps of differences that were asked for."""
-        return np.asarray(self.diff_step * np.where(theta == 0, 1.0, np.abs(theta)))
 
 
 @dataclass
@@ -252,20 +253,15 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         if problem.jac is not None:
             jac = problem.jac
             slopes = lambda theta: np.asarray(host(called(jac, x, theta)), dtype=float)
-    residuals = _Last(lambda theta: np.ravel(whiten(values(theta) - problem.y)).astype(float))
+    residuals = lambda theta: np.ravel(whiten(values(theta) - problem.y)).astype(float)
     jacobian = None
-    if slopes is None and problem.diff_step is not None:
-        slopes = lambda theta: differences(
-            values, theta, problem.steps(theta), problem.lower, problem.upper
-        )
     if slopes is not None:
         given = slopes
-        jacobian = _Last(lambda theta: np.ascontiguousarray(whiten(given(theta)), dtype=float))
-    n = residuals(start).size
+        jacobian = lambda theta: np.ascontiguousarray(whiten(given(theta)), dtype=float)
     if problem.options.get("loss") == "tukey":
         # Its slope is zero far out, so that it needs a start near the right minimum.
         near = {"loss": "huber", "f_scale": problem.options.get("f_scale", 1.0) * TUKEY_BY_HUBER}
-        gentle = replace(problem, options={**problem.options, **near})
+        gentle = replace(problem, options={**problem.options, **near}, watch=None)
         start = np.array(_fit_called(gentle, made, start).popt)
     facts = Called(
         residuals,
@@ -275,8 +271,11 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         "trf" if problem.method == "trf" else "lm",
         problem.options.get("max_evaluations", 5000),
         loss,
-        exact=jacobian is not None and problem.diff_step is None,
+        steps=problem.diff_step,
+        pattern=problem.pattern,
+        watch=problem.watch,
     ).minimise(start)
+    n = facts["residuals"].size
     covariance, dof = facts.pop("covariance"), max(n - p, 0)
     chi2 = float(np.sum(facts["residuals"] ** 2))
     pcov = np.full((p, p), np.nan)

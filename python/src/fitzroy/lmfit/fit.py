@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..curves.called import differences
+from ..curves.differences import differences, groups_of
 from ..curves.function import Compiled
 from ..curves.losses import loss_of
 from ..curves.solve import Found, Problem, fit_formula, solve
@@ -167,8 +168,9 @@ class Fit:
             return np.asarray(found.made.pointwise(theta.tolist())[1])
         size = np.where(np.abs(theta) < SMALL, 1.0, np.abs(theta))
         steps = np.finfo(float).eps ** (1 / 3) * size
-        values = lambda at: self.objective.residuals(at.tolist())
-        return differences(values, theta, steps, self.lower, self.upper)
+        values: Callable[[Array], Array] = lambda at: self.objective.residuals(at.tolist())
+        groups = groups_of(None, theta.size)
+        return differences(values, theta, values(theta), steps, self.lower, self.upper, groups)
 
     def _near(self, theta: Array) -> Array:
         """Which parameters are at a bound."""

@@ -1,0 +1,242 @@
+"""Jacobians by differences of a function that is called, with steps that suit it.
+
+Steps follow the rule of the library's own differences: central ones, from a part of 6e-6 of a
+parameter on, shorter where slopes on both sides differ, longer where values are rounded. Here
+columns that no row has two of are made by the same calls (Curtis, Powell and Reid 1974).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Group", "Steps", "differences", "groups_of", "sizes"]
+
+Array = np.ndarray[Any, Any]
+
+#: Steps relative to a parameter, the first one first: best for smooth functions of exact values.
+#: Shorter ones are for narrow functions, longer ones for noisy ones.
+STEPS = (6e-6, 3e-7, 1.5e-8, 1e-9, 5e-11, 2e-4, 5e-3)
+#: The most that slopes on both sides may differ, of their size; the mean is then exact to a part of
+#: its square.
+DIFFERENT = 3e-4
+#: Slopes that differ by less than this of what they did at another step are those of rounded
+#: numbers.
+ROUNDED = 1e-3
+#: Slopes that differ by more are not those of a step that suits the function.
+POOR = 0.01
+#: How many times as different slopes become before steps are looked for again.
+AGAIN = 10.0
+
+
+def sizes(theta: Array) -> Array:
+    """What steps are relative to: the size of a parameter, 1 for one that is 0."""
+    return np.where(theta == 0, 1.0, np.abs(theta))
+
+
+@dataclass
+class Group:
+    """Columns of a Jacobian that no row has two of."""
+
+    columns: list[int]
+    #: Rows in which they are other than 0, and for each the place of its column among `columns`.
+    #: One column alone may have all of them, and needs no places.
+    rows: Array | slice
+    owner: Array
+
+    def part(self, chosen: list[bool]) -> Group:
+        """Some of the columns."""
+        if all(chosen):
+            return self
+        own, place = np.array(chosen)[self.owner], np.cumsum(chosen) - 1
+        assert not isinstance(self.rows, slice), "a column that has all rows is alone"
+        columns = [k for k, keep in zip(self.columns, chosen) if keep]
+        return Group(columns, self.rows[own], place[self.owner[own]])
+
+    def each(self, values: list[float]) -> Any:
+        """For each row, what its column has; for one column, that alone."""
+        return values[0] if len(self.columns) == 1 else np.array(values)[self.owner]
+
+    def total(self, values: Array) -> list[float]:
+        """Sums of squares over the rows of each column."""
+        if len(self.columns) == 1:
+            return [float(values @ values)]
+        sums: list[float] = np.bincount(self.owner, values**2, len(self.columns)).tolist()
+        return sums
+
+    def put(self, slopes: Array, out: Array) -> None:
+        """Slopes into the rows of the Jacobian's transpose."""
+        if len(self.columns) == 1:
+            out[self.columns[0], self.rows] = slopes
+        else:
+            out[np.array(self.columns)[self.owner], self.rows] = slopes
+
+
+def groups_of(pattern: Sequence[Array] | None, p: int) -> list[Group]:
+    """Columns by groups; `pattern` has, for each column, the rows in which it may be other than 0.
+
+    Every column is a group without a pattern. The longest columns are placed first.
+    """
+    if pattern is None:
+        none = np.zeros(0, dtype=int)
+        return [Group([k], slice(None), none) for k in range(p)]
+    n = 1 + max((int(rows.max()) for rows in pattern if rows.size), default=-1)
+    taken: list[Array] = []
+    groups: list[list[int]] = []
+    for k in sorted(range(p), key=lambda k: -pattern[k].size):
+        rows = pattern[k]
+        place = next((g for g, used in enumerate(taken) if not used[rows].any()), len(groups))
+        if place == len(groups):
+            taken.append(np.zeros(n, dtype=bool))
+            groups.append([])
+        taken[place][rows] = True
+        groups[place].append(k)
+    return [
+        Group(
+            group,
+            np.concatenate([pattern[k] for k in group]),
+            np.repeat(np.arange(len(group)), [pattern[k].size for k in group]),
+        )
+        for group in groups
+    ]
+
+
+class Steps:
+    """The steps of each parameter, which are looked for where slopes say that they do not suit."""
+
+    def __init__(
+        self, values: Callable[[Array], Array], lower: Array, upper: Array, groups: list[Group]
+    ) -> None:
+        self._values, self._groups = values, groups
+        self._bounds = list(zip(lower.tolist(), upper.tolist()))
+        #: Relative to the sizes of parameters.
+        self.relative = [STEPS[0]] * lower.size
+        #: How much slopes on both sides differ at these steps.
+        self.different = [DIFFERENT / AGAIN] * lower.size
+
+    def jacobian(self, theta: Array, here: Array) -> Array:
+        """The Jacobian at `theta`, where `here` are the values."""
+        out = np.zeros((theta.size, here.size))
+        with np.errstate(all="ignore"):
+            for group in self._groups:
+                self._group(theta, here, group, out)
+        return np.ascontiguousarray(out.T)
+
+    def reach(self, theta: Array) -> Array:
+        """How far from `theta` slopes by these steps are those at `theta`, for each parameter; 0 if
+        no step suits the function."""
+        suits = np.array(self.different) <= DIFFERENT
+        return np.where(suits, np.array(self.relative) * sizes(theta), 0.0)
+
+    def _group(self, theta: Array, here: Array, group: Group, out: Array) -> None:
+        """Columns of one group into the rows of `out`."""
+        columns = group.columns
+        first = [self.relative[k] for k in columns]
+        slopes, least = self._slopes(theta, here, group, first)
+        group.put(slopes, out)
+        searched = [not found <= AGAIN * self.different[k] for k, found in zip(columns, least)]
+        if not any(searched):
+            return
+        best = first.copy()
+        for relative in STEPS:
+            tried = [
+                poor and found > DIFFERENT and own != relative
+                for poor, found, own in zip(searched, least, first)
+            ]
+            if not any(tried):
+                continue
+            part = group.part(tried)
+            slopes, found = self._slopes(theta, here, part, [relative] * len(part.columns))
+            places = [at for at, chosen in enumerate(tried) if chosen]
+            # Differences of a few bits can be as good as equal, and are worth nothing.
+            better = [ROUNDED * least[at] < new < least[at] for at, new in zip(places, found)]
+            if not any(better):
+                continue
+            for at, new, chosen in zip(places, found, better):
+                if chosen:
+                    least[at], best[at] = new, relative
+            own_rows = slice(None) if all(better) else np.array(better)[part.owner]
+            part.part(better).put(slopes[own_rows], out)
+        for k, relative, different, chosen in zip(columns, best, least, searched):
+            if chosen:
+                self.relative[k] = relative
+                # Where no step is good, the best of them says nothing about the next place.
+                self.different[k] = min(max(different, DIFFERENT / AGAIN), POOR)
+
+    def _slopes(
+        self, theta: Array, here: Array, group: Group, relative: list[float]
+    ) -> tuple[Array, list[float]]:
+        """Slopes by central differences, or one-sided ones of the same order beside a bound: those
+        of the parabola through three points. And how much its slopes at the ends differ from that,
+        of its size, for each column."""
+        one, other = theta.copy(), theta.copy()
+        weights: list[list[float]] = [[], [], [], []]
+        for k, part in zip(group.columns, relative):
+            at = float(theta[k])
+            offsets = _offsets(at, part, self._bounds[k])
+            one[k], other[k] = at + offsets[0], at + offsets[1]
+            # What was added, after rounding.
+            a, b = float(one[k]) - at, float(other[k]) - at
+            for to, weight in zip(weights, _weights(a, b)):
+                to.append(weight)
+        here = here[group.rows]
+        left, right = self._values(one)[group.rows] - here, self._values(other)[group.rows] - here
+        of_left, of_right, per_left, per_right = map(group.each, weights)
+        slopes = of_left * left + of_right * right
+        bends = group.total(per_right * right - per_left * left)
+        return slopes, [_ratio(bend, size) for bend, size in zip(bends, group.total(slopes))]
+
+
+def _offsets(at: float, relative: float, bounds: tuple[float, float]) -> tuple[float, float]:
+    """Two places beside a parameter, within its bounds: on both sides of it, or both on the side
+    that has room."""
+    low, high = bounds
+    size = abs(at) if at != 0 else 1.0
+    step = min(relative * size, 0.5 * max(at - low, high - at))
+    if at - step < low:
+        return step, 2 * step
+    return (-step, step) if at + step <= high else (-step, -2 * step)
+
+
+def _weights(a: float, b: float) -> tuple[float, ...]:
+    """What rises at `a` and at `b` weigh in the slope at 0 of the parabola through both, and what
+    slopes to either are a rise by; NaN where a parameter is too small for steps."""
+    try:
+        return b / a / (b - a), -a / b / (b - a), 1 / a, 1 / b
+    except ZeroDivisionError:
+        return (float("nan"),) * 4
+
+
+def _ratio(bend: float, size: float) -> float:
+    """The root of a ratio of squares; infinite without a slope, or where there is no value."""
+    if bend == 0.0:
+        return 0.0
+    return (bend / size) ** 0.5 if size > 0 and bend < np.inf else float("inf")
+
+
+def differences(
+    values: Callable[[Array], Array],
+    theta: Array,
+    here: Array,
+    steps: Array,
+    lower: Array,
+    upper: Array,
+    groups: list[Group],
+) -> Array:
+    """The Jacobian at `theta`, where `here` are the values, by central differences of these steps,
+    or by one-sided ones beside a bound."""
+    out = np.zeros((theta.size, here.size))
+    low, high = np.clip(theta - steps, lower, upper), np.clip(theta + steps, lower, upper)
+    for group in groups:
+        ends = []
+        for end in (low, high):
+            moved = theta.copy()
+            moved[group.columns] = end[group.columns]
+            stays = np.array_equal(moved, theta)
+            ends.append((here if stays else values(moved))[group.rows])
+        width = (high - low)[group.columns].tolist()
+        group.put((ends[1] - ends[0]) / group.each(width), out)
+    return np.ascontiguousarray(out.T)
