@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ConversionWarning", "Unconvertible"]
+__all__ = ["ConversionWarning", "Slopeless", "Unconvertible"]
 
 
 class Unconvertible(Exception):
@@ -11,6 +11,10 @@ class Unconvertible(Exception):
     def __init__(self, what: str, why: str = "") -> None:
         super().__init__(f"{what}: {why}" if why else what)
         self.what = what
+
+
+class Slopeless(Unconvertible):
+    """A model whose density has no slopes to follow, as that of a simulator has none."""
 
 
 class ConversionWarning(UserWarning):

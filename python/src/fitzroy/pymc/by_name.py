@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 __all__ = ["register"]
@@ -66,6 +67,7 @@ def _choosing(of_pymc: Callable[..., Any]) -> Callable[..., Any]:
         # PyMC would first take the model's gradient, and refuse a model without one by it: with
         # discrete variables, which Fitzroy sums out, or with an op that has none in PyTensor.
         draws = args[0] if args else given.get("draws", 1000)
+        _refuse_unknown(of_pymc, given)
         return _sample(draws, given)
 
     sample.of_pymc = of_pymc  # type: ignore[attr-defined]
@@ -73,12 +75,12 @@ def _choosing(of_pymc: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sample(draws: int, given: dict[str, Any]) -> Any:
+    from .arguments import OPTIONS
     from .sampling import sample
 
-    # PyMC 6 calls the options of a sampler `nuts`; a call that did not pass through PyMC has them
-    # as its user wrote them.
+    # A call that did not pass through PyMC has the options as its user wrote them.
     options: dict[str, Any] = {}
-    for name in ("nuts_sampler_kwargs", "nuts", "nuts_kwargs"):
+    for name in OPTIONS:
         options.update(given.get(name) or {})
     for name in ("target_accept", "max_treedepth"):
         if given.get(name) is not None:
@@ -99,5 +101,17 @@ def _sample(draws: int, given: dict[str, Any]) -> Any:
         progressbar=bool(given.get("progressbar", True)) and not given.get("quiet", False),
         discard_tuned_samples=given.get("discard_tuned_samples", True),
         idata_kwargs=given.get("idata_kwargs"),
+        compute_convergence_checks=given.get("compute_convergence_checks", True),
         **options,
     )
+
+
+def _refuse_unknown(of_pymc: Callable[..., Any], given: dict[str, Any]) -> None:
+    """A name that nobody knows is a slip, and its value would be passed over."""
+    from .arguments import OF_PYMC
+    from .sampling import sample
+
+    known = {*signature(of_pymc).parameters, *signature(sample).parameters, *OF_PYMC}
+    for name in given:
+        if name not in known:
+            raise TypeError(f"sample() got an unexpected keyword argument '{name}'")

@@ -13,8 +13,10 @@ from pymc.initial_point import make_initial_point_fn
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.pytensorf import compile as compile_graph
 from pymc.pytensorf import rewrite_pregrad
+from pytensor.gradient import NullTypeGradError
 from pytensor.graph.replace import clone_replace
 
+from ..conversion import Slopeless
 from ..density import Density
 from ..progress import Progress
 from ..results import warn_of
@@ -79,7 +81,7 @@ def compile_model(model: Any) -> Compiled:
     """Compiles density, gradient and what is recorded, by numba.
 
     Raises Unconvertible for a model with discrete free variables or variables that have a step
-    method of their own, and without numba.
+    method of their own, for one without slopes, and without numba.
     """
     check_steps(model)
     discrete = [rv.name for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
@@ -107,7 +109,11 @@ def compile_model(model: Any) -> Compiled:
         parts[value] = like(value, x[at : at + size].reshape(shape).astype(dtype))
         at += size
     logp = rewrite_pregrad(in_plain_arrays([values_of(frozen.logp())])[0])
-    slopes = pt.concatenate([values_of(g).ravel() for g in pt.grad(logp, values)])
+    try:
+        slopes = pt.concatenate([values_of(g).ravel() for g in pt.grad(logp, values)])
+    except (NotImplementedError, NullTypeGradError) as error:
+        # A simulator has none, nor has an op of somebody else.
+        raise Slopeless("the compiled gradient", "PyTensor has none of one of its ops") from error
     recorded = [rv.name for rv in (*model.free_RVs, *model.deterministics)]
     known = {v.name: v for v in frozen.unobserved_value_vars}
     outs = [values_of(known[name]) for name in recorded]

@@ -33,6 +33,7 @@ from .distributions import Family, Text, call, kind_of, params_of, written
 from .layout import sums_to_zero
 from .limits import ends_of, is_own
 from .lowering import lowered
+from .minibatches import of_all_rows
 from .steps import check_steps
 from .vectors import start
 from .walk import Walk, strip
@@ -80,7 +81,7 @@ def convert(model: Any) -> Conversion:
     """
     check_steps(model)
     try:
-        plain = lowered(model)
+        plain = lowered(of_all_rows(model))
         out = _Converter(plain).run()
         out.model = plain
         return out

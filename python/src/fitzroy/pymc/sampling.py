@@ -11,13 +11,15 @@ from typing import Any
 
 import pymc as pm
 
-from ..conversion import ConversionWarning, Unconvertible
+from ..conversion import ConversionWarning, Slopeless, Unconvertible
 from ..model import in_background, settings_of
 from ..progress import Progress
 from ..results import warn_of
+from .arguments import with_arguments_of_pymc
 from .check import Check, check
 from .convert import Conversion, convert
 from .discrete import is_discrete
+from .minibatches import ALL_ROWS, of_all_rows
 from .result import tree_of
 from .starts import started, starts, without_starts
 from .steps import own_step
@@ -75,10 +77,25 @@ def from_pymc(model: Any = None) -> Converted:
 
     Raises Unconvertible, with the reason, for a model that has no counterpart.
     """
-    model = pm.modelcontext(model)
-    return Converted(model, convert(model))
+    given = model_of(model)
+    whole = of_all_rows(given)
+    found = convert(whole)
+    if whole is not given:
+        found.notes.insert(0, ALL_ROWS)
+    return Converted(whole, found)
 
 
+def model_of(model: Any) -> Any:
+    """The model, or the one whose context this is."""
+    if model is not None and not isinstance(model, pm.Model):
+        raise TypeError(
+            f"a PyMC model is needed, and this is of type {type(model).__name__}; fitzroy.Model "
+            "samples texts, fitzroy.numpyro functions of NumPyro"
+        )
+    return pm.modelcontext(model)
+
+
+@with_arguments_of_pymc
 def sample(
     model: Any = None,
     *,
@@ -118,11 +135,14 @@ def sample(
     without any start as without them. `out`, `overwrite`, `resume`, `report`,
     `device`, `precision` and `device_memory` are those of `Model.sample`; `conversion` is one that
     `from_pymc` made before. With `blocking=False` the run goes on in the background, and a
-    `fitzroy.Run` is returned; that needs a model that can be converted.
+    `fitzroy.Run` is returned; that needs a model that can be converted. A `pm.Minibatch` stands for
+    all of its rows. Further arguments of `pm.sample` are taken: `nuts`, `quiet`,
+    `compute_convergence_checks`; `init` and others without effect; `step`, `trace`, `callback` and
+    `return_inferencedata=False` are errors.
 
     Raises ValueError for settings out of range and for a model without a finite density.
     """
-    model = pm.modelcontext(model)
+    model = of_all_rows(model_of(model))
     if backend not in BACKENDS:
         known = "', '".join(BACKENDS)
         raise ValueError(f"backend='{backend}' is not known; it is one of '{known}'")
@@ -171,9 +191,10 @@ def sample(
             # Both ways may fail for one reason.
             also = "" if str(why) == cannot else f": {why}"
             message = f"the model cannot be converted ({cannot}), and is sampled by PyMC{also}"
-            warnings.warn(message, ConversionWarning, stacklevel=2)
+            warnings.warn(message, ConversionWarning, stacklevel=3)
             # PyMC refuses settings of NUTS for a model that has nothing for it.
             slopes = any(not is_discrete(v) and not own_step(v) for v in model.free_RVs)
+            slopes = slopes and not isinstance(why, Slopeless)
             of_nuts = {"target_accept": target_accept} if slopes else {}
             # Not the one that `register` may have put in its place.
             of_pymc = getattr(pm.sample, "of_pymc", pm.sample)
@@ -193,7 +214,7 @@ def sample(
             )
         reason = f"the model cannot be converted ({cannot})"
         message = f"{reason}, and is sampled by its compiled gradient"
-        warnings.warn(message, ConversionWarning, stacklevel=2)
+        warnings.warn(message, ConversionWarning, stacklevel=3)
         drawn = compiled.sample(settings, initvals, var_names, progressbar)
     if (idata_kwargs or {}).get("log_likelihood"):
         _add_log_likelihood(model, drawn)
@@ -207,7 +228,7 @@ def _add_log_likelihood(model: Any, drawn: Any) -> None:
             pm.compute_log_likelihood(drawn, progressbar=False)
     except Exception as why:
         message = f"the draws have no log likelihood: PyMC gives none ({why})"
-        warnings.warn(message, ConversionWarning, stacklevel=3)
+        warnings.warn(message, ConversionWarning, stacklevel=4)
 
 
 def _compiled(model: Any, settings: dict[str, Any]) -> Any:
@@ -242,5 +263,5 @@ def _sampled(
         if re.match(r"line \d+, column", str(error)):
             raise Unconvertible("its text", str(error)) from error
         raise
-    warn_of(raw, stacklevel=3)
+    warn_of(raw, stacklevel=4)
     return made(raw)
