@@ -20,6 +20,7 @@ from .hints import Held, Hint, hints_of, of_params
 from .many import ManyEstimates
 from .scipy_form import bounds_of, curve_fit, untraced
 from .solve import DEVICE, Problem, feasible, fit_formula, processors, solve
+from .values import real
 from .words import UntracedWarning
 
 __all__ = ["Again", "CurveFit", "ManyEstimates"]
@@ -126,7 +127,8 @@ class CurveFit:
 
         Raises ValueError for what is wrong with the data; a fit that does not converge is a result.
         """
-        y = np.ascontiguousarray(host(y), dtype=float).reshape(-1)
+        y = np.ascontiguousarray(real(host(y), "ydata"), dtype=float)
+        shape, y = y.shape, y.reshape(-1)
         options: dict[str, Any] = {
             "loss": loss,
             "f_scale": f_scale,
@@ -169,6 +171,7 @@ class CurveFit:
             method,
             options=options,
             held=asked.held,
+            shape=shape,
         )
         return self._fitted(problem, asked)
 
@@ -269,7 +272,7 @@ class CurveFit:
         one that can be traced. `device`, `device_memory` and `precision` are as in `fit`; a GPU makes
         fits without bounds, with linear loss.
         """
-        y = np.asarray(host(y), dtype=float)
+        y = np.asarray(real(host(y), "ydata"), dtype=float)
         if y.ndim != 2:
             raise ValueError(f"y needs two axes, fits and points; it has {y.ndim}")
         n_fits, n = y.shape
@@ -370,7 +373,8 @@ def _no_function(*_: object) -> Any:
 
 def _array(x: Any) -> Any:
     x = x.to_numpy() if hasattr(x, "to_numpy") else host(x)
-    return np.asarray(x, dtype=float) if isinstance(x, (list, tuple, np.ndarray)) else x
+    is_array = isinstance(x, (list, tuple, np.ndarray))
+    return np.asarray(real(x, "xdata"), dtype=float) if is_array else x
 
 
 def _columns(x: Any) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from .._fitzroy import is_finite
 from ..arrays import host
 from ..tracing import parameter_names
 from .solve import DEVICE, Found, Problem, solve
+from .values import real
 from .words import DoubtWarning, UntracedWarning, optimize_warning
 
 __all__ = ["curve_fit", "infodict", "message_of", "problem_of", "solved"]
@@ -174,6 +175,7 @@ def problem_of(
     # What a function that is called gets: a data frame or an array of another library, perhaps.
     given = None if isinstance(xdata, (list, tuple, np.ndarray)) else xdata
     xdata, ydata, sigma = host(xdata), host(ydata), host(sigma)
+    shape = np.shape(ydata)
     xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
     if "args" in kwargs:
         raise ValueError("'args' is not a supported keyword argument.")
@@ -204,6 +206,7 @@ def problem_of(
         jac if callable(jac) else None,
         given,
         options=_options(kwargs),
+        shape=shape,
     )
 
 
@@ -243,16 +246,16 @@ def _data(
     if check_finite is None:
         check_finite = nan_policy is None
     convert = _finite if check_finite else np.asarray
-    ydata = convert(ydata, dtype=float)
+    ydata = convert(real(ydata, "ydata"), dtype=float)
     if hasattr(xdata, "to_numpy") and np.ndim(xdata) == 1:
         xdata = xdata.to_numpy()
     if isinstance(xdata, (list, tuple, np.ndarray)):
-        xdata = convert(xdata, dtype=float)
+        xdata = convert(real(xdata, "xdata"), dtype=float)
     if ydata.size == 0:
         raise ValueError("`ydata` must not be empty!")
     if not check_finite and nan_policy is not None:
         xdata, ydata, sigma = _without_nan(xdata, ydata, sigma, nan_policy)
-    return xdata, np.ascontiguousarray(ydata), sigma
+    return xdata, np.ascontiguousarray(ydata).reshape(-1), sigma
 
 
 def _finite(values: Any, dtype: type[float]) -> np.ndarray[Any, Any]:
@@ -266,6 +269,8 @@ def _without_nan(xdata: Any, ydata: Any, sigma: Any, nan_policy: str) -> tuple[A
         raise ValueError("`nan_policy='propagate'` is not supported by this function.")
     if nan_policy not in ("raise", "omit"):
         raise ValueError("nan_policy must be one of {None, 'raise', 'omit'}")
+    if ydata.ndim > 1:
+        raise ValueError("nan_policy: rows are left out of `ydata` with one axis; flatten the data")
     gaps = np.isnan(xdata)
     gaps = gaps.any(axis=tuple(range(gaps.ndim - 1))) | np.isnan(ydata)
     if not gaps.any():
@@ -293,8 +298,8 @@ def _sigma(sigma: Any, ydata: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     if sigma is None:
         return None, None
     sigma = np.asarray(sigma, dtype=float)
-    if sigma.size == 1 or sigma.shape == (ydata.size,):
-        return np.ascontiguousarray(sigma), None
+    if sigma.size == 1 or sigma.size == ydata.size:
+        return np.ascontiguousarray(sigma).reshape(-1 if sigma.ndim > 1 else sigma.shape), None
     if sigma.shape != (ydata.size, ydata.size):
         raise ValueError("`sigma` has incorrect shape.")
     try:

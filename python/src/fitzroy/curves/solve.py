@@ -16,6 +16,7 @@ from ..tracing import Untraceable, in_float64
 from .called import Called
 from .function import Compiled, of_function, traced_before
 from .losses import loss_of, sandwich
+from .values import at_points
 
 __all__ = ["DEVICE", "Found", "Problem", "called", "feasible", "solve", "whitened"]
 
@@ -65,6 +66,8 @@ class Problem:
     #: Relative steps of differences, for a function that is called; the best for exact values
     #: without.
     diff_step: np.ndarray[Any, Any] | None = None
+    #: The shape of y as it was given, where that has several axes.
+    shape: tuple[int, ...] = ()
     #: Whether the fit is one of a function that is called, though there is a formula.
     as_called: bool = False
     #: For each column of the Jacobian of a function that is called, the rows in which it may be
@@ -249,7 +252,7 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         values: Callable[[Any], Any] = lambda theta: point(theta)[0]
         slopes = lambda theta: point(theta)[1]
     else:
-        values = lambda theta: np.asarray(host(called(problem.f, x, theta)), dtype=float)
+        values = lambda theta: at_points(called(problem.f, x, theta), problem.y.size, problem.shape)
         if problem.jac is not None:
             jac = problem.jac
             slopes = lambda theta: np.asarray(host(called(jac, x, theta)), dtype=float)
