@@ -118,8 +118,8 @@ def test_steps_are_those_of_the_librarys_own_differences(seed):
     with np.errstate(all="ignore"):
         bounds = lower.tolist(), upper.tolist()
         want = _fitzroy.least_squares(other, None, here.size, start.tolist(), *bounds, **more)
-        groups = differences.groups_of(None, start.size)
-        steps = differences.Steps(own, lower, upper, groups)
+        layout = differences.Layout(None, start.size)
+        steps = differences.Steps(own, lower, upper, layout)
         steps.jacobian(start, here)
         got = steps.jacobian(start, here)
     scale = np.max(np.abs(want["jacobian"]), axis=0)
@@ -133,7 +133,8 @@ def test_columns_that_share_no_row_are_made_together(seed):
     n, p = int(rng.integers(5, 60)), int(rng.integers(2, 40))
     pattern = rng.random((n, p)) < rng.uniform(0.02, 0.3)
     rows = [np.flatnonzero(column) for column in pattern.T]
-    groups = differences.groups_of(rows, p)
+    layout = differences.Layout(rows, p)
+    groups = layout.groups
     assert sorted(k for group in groups for k in group.columns) == list(range(p))
     for group in groups:
         assert np.max(np.sum(pattern[:, group.columns], axis=1)) <= 1
@@ -142,12 +143,12 @@ def test_columns_that_share_no_row_are_made_together(seed):
     theta = rng.normal(size=p)
     here = function(theta)
     lower, upper = np.full(p, -np.inf), np.full(p, np.inf)
-    got = differences.Steps(function, lower, upper, groups).jacobian(theta, here)
+    got = differences.Steps(function, lower, upper, layout).jacobian(theta, here)
     assert function.calls <= 1 + 14 * len(groups)
     want = weights * np.cos(theta) + 2 * (weights @ theta)[:, None] * weights
     np.testing.assert_allclose(got, want, atol=1e-7)
     fixed = differences.differences(
-        function, theta, here, 1e-6 * differences.sizes(theta), lower, upper, groups
+        function, theta, here, 1e-6 * differences.sizes(theta), lower, upper, layout
     )
     np.testing.assert_allclose(fixed, want, atol=1e-6)
 

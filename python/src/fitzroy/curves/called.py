@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _fitzroy
-from .differences import Group, Steps, differences, groups_of, sizes
+from .differences import Layout, Steps, differences, sizes
 from .losses import Loss
 
 __all__ = ["Called"]
@@ -148,19 +148,30 @@ class Called:
     def _minimised(self, start: Array) -> dict[str, Any]:
         if self.jacobian is not None:
             return self._descended(start, Kept(self, self.jacobian), EXACT)
-        groups = groups_of(self.pattern, start.size)
+        layout = self._layout(start.size)
         if self.steps is not None:
             asked = self.steps
-            fixed = lambda theta: self._differences(theta, asked * sizes(theta), groups)
+            fixed = lambda theta: self._differences(theta, asked * sizes(theta), layout)
             return self._descended(start, Kept(self, fixed), BY_DIFFERENCES)
-        steps = Steps(self._besides, self.lower, self.upper, groups)
+        steps = Steps(self._besides, self.lower, self.upper, layout)
         made = lambda theta: steps.jacobian(theta, self.at(theta))
         facts = self._descended(start, Kept(self, made, steps.reach), BY_DIFFERENCES)
         if facts["status"] in UNFINISHED:
             return facts
-        return self._looked_at(facts, groups)
+        return self._looked_at(facts, layout)
 
-    def _looked_at(self, facts: dict[str, Any], groups: list[Group]) -> dict[str, Any]:
+    def _layout(self, p: int) -> Layout:
+        return Layout(self.pattern, p)
+
+    def _determined(self, facts: dict[str, Any]) -> bool:
+        """Whether residuals change along every parameter, as far as is known."""
+        return facts["covariance"] is not None
+
+    def _lengths(self, jacobian: Any) -> Array:
+        """Squares of the columns of a Jacobian."""
+        return np.asarray(np.sum(jacobian**2, axis=0))
+
+    def _looked_at(self, facts: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The minimum, if the one that was found is none by longer steps."""
         longer = 1.0
         for _ in range(AGAIN):
@@ -168,15 +179,16 @@ class Called:
             if steps is None:
                 break
             hidden = facts["status"] in HIDDEN
-            known = facts["covariance"] is not None and not hidden and longer == 1
+            determined = self._determined(facts)
+            known = determined and not hidden and longer == 1
             if known and self._smooth(facts, steps):
                 break
             steps = np.fmin(longer * steps, np.fmax(steps, LONGEST * sizes(facts["popt"])))
-            kept = Kept(self, self._by(steps, groups))
+            kept = Kept(self, self._by(steps, layout))
             slopes = kept(facts["popt"])
             if not self._gain(facts, slopes) > NEGLIGIBLE:
                 # Rounded values do not change along short steps.
-                if facts["covariance"] is None and not np.all(np.any(slopes, axis=0)):
+                if not determined and not np.all(self._lengths(slopes)):
                     longer *= 10
                     continue
                 if hidden:
@@ -268,13 +280,13 @@ class Called:
         self.beside += 1
         return self.residuals(theta)
 
-    def _by(self, steps: Array, groups: list[Group]) -> Callable[[Array], Array]:
+    def _by(self, steps: Array, layout: Layout) -> Callable[[Array], Array]:
         """Jacobians by these steps."""
-        return lambda theta: self._differences(theta, steps, groups)
+        return lambda theta: self._differences(theta, steps, layout)
 
-    def _differences(self, theta: Array, steps: Array, groups: list[Group]) -> Array:
+    def _differences(self, theta: Array, steps: Array, layout: Layout) -> Any:
         here = self.at(theta)
-        return differences(self._besides, theta, here, steps, self.lower, self.upper, groups)
+        return differences(self._besides, theta, here, steps, self.lower, self.upper, layout)
 
     def _spread(self, facts: dict[str, Any]) -> float:
         """The variance of the residuals."""

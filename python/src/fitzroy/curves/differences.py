@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Group", "Steps", "differences", "groups_of", "sizes"]
+from .sparsity import Sparse
+
+__all__ = ["Layout", "Steps", "differences", "groups_of", "sizes"]
 
 Array = np.ndarray[Any, Any]
 
@@ -46,6 +48,8 @@ class Group:
     #: One column alone may have all of them, and needs no places.
     rows: Array | slice
     owner: Array
+    #: Where its slopes stand: among the entries of the Jacobian, or a row of its transpose.
+    entries: Any
 
     def part(self, chosen: list[bool]) -> Group:
         """Some of the columns."""
@@ -54,7 +58,7 @@ class Group:
         own, place = np.array(chosen)[self.owner], np.cumsum(chosen) - 1
         assert not isinstance(self.rows, slice), "a column that has all rows is alone"
         columns = [k for k, keep in zip(self.columns, chosen) if keep]
-        return Group(columns, self.rows[own], place[self.owner[own]])
+        return Group(columns, self.rows[own], place[self.owner[own]], self.entries[own])
 
     def each(self, values: list[float]) -> Any:
         """For each row, what its column has; for one column, that alone."""
@@ -67,22 +71,42 @@ class Group:
         sums: list[float] = np.bincount(self.owner, values**2, len(self.columns)).tolist()
         return sums
 
-    def put(self, slopes: Array, out: Array) -> None:
-        """Slopes into the rows of the Jacobian's transpose."""
-        if len(self.columns) == 1:
-            out[self.columns[0], self.rows] = slopes
-        else:
-            out[np.array(self.columns)[self.owner], self.rows] = slopes
+
+class Layout:
+    """The groups of all columns, and the form of the Jacobian that they are put together to."""
+
+    def __init__(self, pattern: Sequence[Array] | None, p: int, sparse: bool = False) -> None:
+        """`pattern` has, for each column, the rows in which it may be other than 0; every column is
+        a group without. `sparse` asks for entries alone."""
+        self.groups = groups_of(pattern, p)
+        self.p, self._sparse = p, sparse
+        self._places: tuple[Array, Array] | None = None
+        if pattern is not None:
+            rows = np.concatenate([np.asarray(group.rows) for group in self.groups])
+            owners = [np.array(group.columns)[group.owner] for group in self.groups]
+            self._places = rows.astype(int), np.concatenate(owners)
+
+    def empty(self, n: int) -> Array:
+        """Room for slopes of n rows."""
+        return np.zeros((self.p, n) if self._places is None else self._places[0].size)
+
+    def matrix(self, slopes: Array, n: int) -> Any:
+        """The Jacobian of n rows."""
+        if self._places is None:
+            return np.ascontiguousarray(slopes.T)
+        rows, columns = self._places
+        if self._sparse:
+            return Sparse(rows, columns, slopes, (n, self.p))
+        out = np.zeros((n, self.p))
+        out[rows, columns] = slopes
+        return out
 
 
 def groups_of(pattern: Sequence[Array] | None, p: int) -> list[Group]:
-    """Columns by groups; `pattern` has, for each column, the rows in which it may be other than 0.
-
-    Every column is a group without a pattern. The longest columns are placed first.
-    """
+    """Columns by groups, as in `Layout`. The longest columns are placed first."""
     if pattern is None:
         none = np.zeros(0, dtype=int)
-        return [Group([k], slice(None), none) for k in range(p)]
+        return [Group([k], slice(None), none, k) for k in range(p)]
     n = 1 + max((int(rows.max()) for rows in pattern if rows.size), default=-1)
     taken: list[Array] = []
     groups: list[list[int]] = []
@@ -94,36 +118,36 @@ def groups_of(pattern: Sequence[Array] | None, p: int) -> list[Group]:
             groups.append([])
         taken[place][rows] = True
         groups[place].append(k)
-    return [
-        Group(
-            group,
-            np.concatenate([pattern[k] for k in group]),
-            np.repeat(np.arange(len(group)), [pattern[k].size for k in group]),
-        )
-        for group in groups
-    ]
+    out, first = [], 0
+    for group in groups:
+        lengths = [pattern[k].size for k in group]
+        rows = np.concatenate([pattern[k] for k in group])
+        entries = np.arange(first, first + rows.size)
+        out.append(Group(group, rows, np.repeat(np.arange(len(group)), lengths), entries))
+        first += rows.size
+    return out
 
 
 class Steps:
     """The steps of each parameter, which are looked for where slopes say that they do not suit."""
 
     def __init__(
-        self, values: Callable[[Array], Array], lower: Array, upper: Array, groups: list[Group]
+        self, values: Callable[[Array], Array], lower: Array, upper: Array, layout: Layout
     ) -> None:
-        self._values, self._groups = values, groups
+        self._values, self._layout = values, layout
         self._bounds = list(zip(lower.tolist(), upper.tolist()))
         #: Relative to the sizes of parameters.
         self.relative = [STEPS[0]] * lower.size
         #: How much slopes on both sides differ at these steps.
         self.different = [DIFFERENT / AGAIN] * lower.size
 
-    def jacobian(self, theta: Array, here: Array) -> Array:
+    def jacobian(self, theta: Array, here: Array) -> Any:
         """The Jacobian at `theta`, where `here` are the values."""
-        out = np.zeros((theta.size, here.size))
+        out = self._layout.empty(here.size)
         with np.errstate(all="ignore"):
-            for group in self._groups:
+            for group in self._layout.groups:
                 self._group(theta, here, group, out)
-        return np.ascontiguousarray(out.T)
+        return self._layout.matrix(out, here.size)
 
     def reach(self, theta: Array) -> Array:
         """How far from `theta` slopes by these steps are those at `theta`, for each parameter; 0 if
@@ -132,11 +156,11 @@ class Steps:
         return np.where(suits, np.array(self.relative) * sizes(theta), 0.0)
 
     def _group(self, theta: Array, here: Array, group: Group, out: Array) -> None:
-        """Columns of one group into the rows of `out`."""
+        """Columns of one group into `out`."""
         columns = group.columns
         first = [self.relative[k] for k in columns]
         slopes, least = self._slopes(theta, here, group, first)
-        group.put(slopes, out)
+        out[group.entries] = slopes
         searched = [not found <= AGAIN * self.different[k] for k, found in zip(columns, least)]
         if not any(searched):
             return
@@ -159,7 +183,7 @@ class Steps:
                 if chosen:
                     least[at], best[at] = new, relative
             own_rows = slice(None) if all(better) else np.array(better)[part.owner]
-            part.part(better).put(slopes[own_rows], out)
+            out[part.part(better).entries] = slopes[own_rows]
         for k, relative, different, chosen in zip(columns, best, least, searched):
             if chosen:
                 self.relative[k] = relative
@@ -224,13 +248,13 @@ def differences(
     steps: Array,
     lower: Array,
     upper: Array,
-    groups: list[Group],
-) -> Array:
+    layout: Layout,
+) -> Any:
     """The Jacobian at `theta`, where `here` are the values, by central differences of these steps,
     or by one-sided ones beside a bound."""
-    out = np.zeros((theta.size, here.size))
+    out = layout.empty(here.size)
     low, high = np.clip(theta - steps, lower, upper), np.clip(theta + steps, lower, upper)
-    for group in groups:
+    for group in layout.groups:
         ends = []
         for end in (low, high):
             moved = theta.copy()
@@ -238,5 +262,5 @@ def differences(
             stays = np.array_equal(moved, theta)
             ends.append((here if stays else values(moved))[group.rows])
         width = (high - low)[group.columns].tolist()
-        group.put((ends[1] - ends[0]) / group.each(width), out)
-    return np.ascontiguousarray(out.T)
+        out[group.entries] = (ends[1] - ends[0]) / group.each(width)
+    return layout.matrix(out, here.size)

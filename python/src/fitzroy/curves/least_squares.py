@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from ..arrays import host
+from ..tracing import in_float64
 from ..tracing.nodes import Recorded
 from ..tracing.plain import recording
+from . import large
 from .checks import check, check_jacobian, check_scale, check_tolerances, start_of
+from .large import MANY
 from .losses import Loss, loss_of
 from .result import OptimizeResult, optimize_result
 from .scipy_form import EVERYWHERE, bounds_of
 from .solve import Found, Problem, solve
-from .sparsity import pattern_of
+from .sparsity import Sparse, pattern_of
 from .watching import watcher
 
 __all__ = ["least_squares", "leastsq"]
@@ -84,7 +87,8 @@ def least_squares(
     gives a residual at every point is traced, its derivatives are exact, and `jac` is then not
     called. Another is called; its Jacobian is `jac`, or central differences, with the relative step
     `diff_step`; with `jac_sparsity`, columns that no residual has two of are made by the same
-    calls. `nfev` counts neither those for differences nor those by which `fun` is traced.
+    calls, and with many parameters steps are solved for by entries alone; the result's `jac` is
+    then sparse. `nfev` counts neither those for differences nor those by which `fun` is traced.
 
     `callback` is told of every place with a lower cost than those before, and of the last one; it
     stops the fit by StopIteration. A `fun` that is traced is then computed pass by pass.
@@ -122,13 +126,14 @@ def least_squares(
     if callable(jac):
         slope = jac(x0.copy(), *args, **more)
         check_jacobian(slope, method, tr_solver, x_scale)
-        slope = dense(slope).copy()
+        form = Sparse.of if hasattr(slope, "tocsr") and x0.size > MANY else dense
+        slope = form(slope)
         if slope.shape != (first.size, x0.size):
             raise ValueError(
                 f"The return value of `jac` has wrong shape: expected {(first.size, x0.size)}, "
                 f"actual {slope.shape}."
             )
-        slopes = known_at(x0, slope, lambda x: dense(jac(x, *args, **more)))
+        slopes = known_at(x0, slope, lambda x: form(jac(x, *args, **more)))
     own = recording(fun)
     called = lambda x: (own if x.dtype == object else fun)(x, *args, **more)
     problem = problem_of(known_at(x0, given, called), x0, first.size, slopes)
@@ -150,7 +155,11 @@ def least_squares(
         problem.options["max_evaluations"] = int(max_nfev)
     if diff_step is not None:
         problem.diff_step = np.broadcast_to(np.abs(host(diff_step)), x0.shape)
-    found = solve(problem)
+    sparse = pattern is not None if slopes is None else isinstance(slope, Sparse)
+    if sparse and x0.size > MANY:
+        found = large.solve(problem, called_at(known_at(x0, given, called)), slopes)
+    else:
+        found = solve(problem)
     out = result_of(problem, found, penalty, method)
     if verbose:
         start = 0.5 * _total(first, penalty)
@@ -229,10 +238,20 @@ def leastsq(
     return out.x, cov_x, info, message, ier
 
 
-def known_at(x0: Array, value: Array, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def known_at(x0: Array, value: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A function whose value at `x0` is known, so that it is not called for that again."""
     key = x0.tobytes()
     return lambda x: value if x.dtype != object and x.tobytes() == key else function(x)
+
+
+def called_at(function: Callable[[Any], Any]) -> Callable[[Array], Array]:
+    """Residuals as an array of float64, by JAX, too."""
+
+    def residuals(x: Array) -> Array:
+        with in_float64():
+            return np.ravel(np.asarray(host(function(x)), dtype=float))
+
+    return residuals
 
 
 def residuals_of(values: Any) -> Array:
@@ -295,13 +314,16 @@ def result_of(problem: Problem, found: Found, loss: Loss | None, method: str) ->
         assert found.made is not None, "a fit without residuals is one of a formula"
         residuals, jacobian = found.made.pointwise(found.popt.tolist())
     cost = 0.5 * _total(residuals, loss)
-    gradient = jacobian.T @ residuals
+    sparse = isinstance(jacobian, Sparse)
+    transposed = jacobian.transposed if sparse else jacobian.T.__matmul__
+    gradient = transposed(residuals)
     if loss is not None:
         # SciPy's Jacobian is one whose square is the Hessian of the cost, but for curvature.
         _, first, second = loss.at(residuals)
-        gradient = jacobian.T @ (first * residuals)
+        gradient = transposed(first * residuals)
         curved = first + 2 * second * (residuals / loss.scale) ** 2
-        jacobian = np.sqrt(np.maximum(curved, np.finfo(float).eps))[:, None] * jacobian
+        roots = np.sqrt(np.maximum(curved, np.finfo(float).eps))
+        jacobian = jacobian.of_rows(roots) if sparse else roots[:, None] * jacobian
     status = status_of(found)
     mask = _active(problem, found.popt)
     # A pass through a formula gives residuals and slopes.
@@ -310,7 +332,7 @@ def result_of(problem: Problem, found: Found, loss: Loss | None, method: str) ->
         x=found.popt,
         cost=cost,
         fun=residuals,
-        jac=jacobian,
+        jac=jacobian.as_scipys() if sparse else jacobian,
         grad=gradient,
         optimality=_optimality(problem, found.popt, gradient, mask),
         active_mask=mask,

@@ -97,7 +97,7 @@ class Found:
     reason: str = ""
     #: (f − y)/σ at the end, and its Jacobian, for fits that have them at hand.
     residuals: np.ndarray[Any, Any] | None = None
-    jacobian: np.ndarray[Any, Any] | None = None
+    jacobian: Any = None
 
 
 def feasible(lower: np.ndarray[Any, Any], upper: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..curves.differences import differences, groups_of
+from ..curves.differences import Layout, differences
 from ..curves.function import Compiled
 from ..curves.losses import loss_of
 from ..curves.solve import Found, Problem, fit_formula, solve
@@ -169,8 +169,9 @@ class Fit:
         size = np.where(np.abs(theta) < SMALL, 1.0, np.abs(theta))
         steps = np.finfo(float).eps ** (1 / 3) * size
         values: Callable[[Array], Array] = lambda at: self.objective.residuals(at.tolist())
-        groups = groups_of(None, theta.size)
-        return differences(values, theta, values(theta), steps, self.lower, self.upper, groups)
+        layout, here = Layout(None, theta.size), values(theta)
+        found = differences(values, theta, here, steps, self.lower, self.upper, layout)
+        return np.asarray(found)
 
     def _near(self, theta: Array) -> Array:
         """Which parameters are at a bound."""
