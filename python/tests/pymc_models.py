@@ -1822,3 +1822,29 @@ def determinants_with_their_sign() -> None:
         pm.Potential(f"volume_{n}", -2 * pt.log(pt.linalg.det(cov)))
         signed = pt.outer(x, a) + rng.normal(size=(n, n))
         pm.Normal(f"y_{n}", pt.linalg.det(signed), 5, observed=1.0)
+
+
+@model
+def rows_of_a_matrix_by_one_vector() -> None:
+    """Moves of a hidden Markov chain with one prior for each row, normal rows around one mean."""
+    y = np.random.default_rng(76).normal(size=12) + np.repeat([-1.0, 1.0], 6)
+    moves = pm.Dirichlet("moves", np.array([1.0, 3.0]), shape=(2, 2))
+    level = pm.Normal("level", [-1, 1], 0.5)
+
+    def seen(at: Any) -> Any:
+        return pm.logp(pm.Normal.dist(level, 1), at)
+
+    def step(now: Any, before: Any, moves: Any, level: Any) -> Any:
+        return pt.logsumexp(before[:, None] + pt.log(moves), axis=0) + seen(now)
+
+    along, _ = pytensor.scan(
+        step,
+        sequences=[pt.as_tensor(y[1:])],
+        outputs_info=[np.log(0.5) + seen(y[0])],
+        non_sequences=[moves, level],
+    )
+    pm.Potential("chain", pt.logsumexp(along[-1]))
+    mean, spread = pm.Normal("mean", 0, 1, shape=3), pm.HalfNormal("spread", 1)
+    rows = pm.Normal("rows", mean * 2, spread, shape=(3, 3))
+    pm.Deterministic("turned", pt.linalg.inv(rows + 5 * np.eye(3)))
+    pm.Normal("z", rows @ mean, 1, observed=[1.0, 2, 3])

@@ -44,7 +44,17 @@ class Family:
 
     def param(self, v: Any, axes: Sequence[Axis | None] | None = None) -> Text:
         """A parameter, whose axes are the last of the variable's."""
-        return self.text(self.expr(v, axes))
+        e = self.expr(v, axes)
+        return self.text(e) if e.number is not None or axes is not None else self.beside(e)
+
+    def beside(self, e: Expr) -> Text:
+        """The text of a parameter whose axes are the last of the variable's: along the columns of a
+        square matrix, too."""
+        before = len(self.axes) - len(e.axes)
+        if before < 0:
+            return lambda: e.text()
+        padded = e.moved([*[None] * before, *e.axes])
+        return lambda: self.walk.writer.placed(padded, self.axes).text()
 
     def expr(self, v: Any, axes: Sequence[Axis | None] | None = None) -> Expr:
         """The expression of a parameter, its axes united with the variable's."""

@@ -29,7 +29,7 @@ def vector(f: Family, v: Any, needs_axis: bool = False) -> Text:
     if e.number is not None and not needs_axis:
         shown = number(e.number)
         return lambda: shown
-    return lambda: e.text()
+    return f.beside(e)
 
 
 @family("Dirichlet")
