@@ -90,3 +90,8 @@ def test_complex_numbers_are_refused_with_what_to_do():
 def test_a_function_without_a_value_is_told_so():
     with pytest.raises(TypeError, match="returns None"):
         fz.curve_fit(lambda x, a, b: None, X, Y)
+
+
+def test_the_reason_why_a_function_is_called_is_one_sentence():
+    with pytest.warns(fz.UntracedWarning, match=r"sequence\. It is called"):
+        fz.curve_fit(lambda x, a: np.float64(a), X, Y)

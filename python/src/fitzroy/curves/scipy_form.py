@@ -136,7 +136,7 @@ def message_of(found: Found) -> tuple[int, str]:
 def untraced(reason: str) -> str:
     """The words for a function that is called."""
     return (
-        f"the function cannot be traced: {reason}. It is called instead, with numerical "
+        f"the function cannot be traced: {reason.rstrip('.')}. It is called instead, with numerical "
         "derivatives, which is slower"
     )
 
