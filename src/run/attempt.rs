@@ -155,7 +155,10 @@ fn group_of(settings: &Settings) -> &'static str {
 }
 
 /// The posterior of `joint`, compiled; none where it is refused at once.
-fn prepare<'a>(joint: &'a Joint, settings: &Settings) -> Result<Option<ModelPosterior<'a>>> {
+pub(super) fn prepare<'a>(
+    joint: &'a Joint,
+    settings: &Settings,
+) -> Result<Option<ModelPosterior<'a>>> {
     let sampler = &settings.sampler;
     // Of two processors the other one may be busy, and to wait for it costs more than it saves.
     let compilation = Compilation {

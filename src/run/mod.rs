@@ -25,6 +25,7 @@
 //! ```
 
 mod attempt;
+mod beside;
 mod compiled;
 mod coordinates;
 mod density;
@@ -53,6 +54,7 @@ mod sweep;
 mod trace;
 mod watch;
 
+pub use beside::beside;
 pub use density::{LogDensity, Point};
 pub use device::{Device, Load, Team};
 pub use kept::{AGAIN, Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
@@ -322,6 +324,14 @@ impl Outcome {
         let mut found = diagnose_stored(stored, &options)?;
         found.findings.splice(0..0, self.findings.iter().cloned());
         Ok(found)
+    }
+
+    /// What the sampler says, with its draws as positions: for [`beside`].
+    pub fn into_run(mut self) -> Run {
+        for (chain, positions) in self.run.chains.iter_mut().zip(self.positions) {
+            chain.positions = positions;
+        }
+        self.run
     }
 
     /// Draws replicates of the observed data from the posterior draws of this run.

@@ -607,6 +607,21 @@ fn blocks_are_combined_and_what_are_no_blocks_is_refused() {
         &[&short[..], &["--block", "2/2", "--pooling", "none"]].concat(),
     );
     combine("d").ends_with(2).complains(&["--pooling partial"]);
+    // Children apart are sampled one by one: their draws are the same in any block.
+    fit(
+        &here,
+        "alone",
+        &[&short[..], &["--pooling", "none"]].concat(),
+    );
+    let rows = |folder: &str| {
+        let table = fs::read_to_string(here.0.join(folder).join("subjects.csv")).unwrap();
+        let theirs = table
+            .lines()
+            .filter(|l| l.starts_with("s003") || l.starts_with("s004"));
+        theirs.map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("d").len(), 2 * 13);
+    assert_eq!(rows("d"), rows("alone"));
     // The others apart, under the population of the first two; then all, under that of the combination.
     let under = |folder: &'static str| [&short[..], &["--interim", folder]].concat();
     fit(

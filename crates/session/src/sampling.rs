@@ -304,7 +304,7 @@ impl<W: Source> Sampling<'_, W> {
         if !session.open()? {
             return ended(&session);
         }
-        let (outcome, _progress) = match session.draw(stop)? {
+        let (outcome, _progress) = match kind.draw(&mut session, stop)? {
             Ended::Drawn(outcome, progress) => (outcome, progress),
             Ended::Early => {
                 let message = "stopped before the first draw: there are no draws";
@@ -326,6 +326,11 @@ impl<W: Source> Sampling<'_, W> {
 pub(crate) trait Special<S: Sampled> {
     /// Changes a session before it chooses a device.
     fn place(&self, _: &mut Session<S>) {}
+
+    /// Runs the chains.
+    fn draw(&self, session: &mut Session<S>, stop: &AtomicBool) -> Result<Ended> {
+        session.draw(stop)
+    }
 
     /// Changes the diagnosis.
     fn adapt(&self, _: &mut Diagnosis, _: &Trace) {}

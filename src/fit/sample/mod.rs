@@ -89,6 +89,7 @@
 //! # Ok::<(), fitzroy::Error>(())
 //! ```
 
+mod beside;
 mod blocks;
 mod chain;
 mod checkpoint;

@@ -123,7 +123,7 @@ impl Board {
     }
 
     /// Chain `chain` has finished `done` transitions of the warm-up (or else of the draws).
-    pub(super) fn update(
+    pub(crate) fn update(
         &self,
         chain: usize,
         warmup: bool,

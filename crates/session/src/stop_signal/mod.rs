@@ -1,5 +1,6 @@
 //! Stop-signal tasks: a study fitted, and what a fit leaves beside its draws.
 
+mod apart;
 mod combine;
 mod correlations;
 mod results;
@@ -8,6 +9,7 @@ pub use combine::{Combined, Combining, combine};
 pub use correlations::correlations_text;
 pub use results::{About, Write, behaviour, estimates, report, subjects_csv};
 
+use crate::chains::Ended;
 use crate::sampling::{Sampling, Special};
 use crate::session::{Fit, Session};
 use fitzroy::Result;
@@ -19,6 +21,7 @@ use fitzroy::run::Settings;
 use fitzroy_stop_signal::data::Study;
 use fitzroy_stop_signal::model::{Kind, Spec};
 use fitzroy_stop_signal::start;
+use std::sync::atomic::AtomicBool;
 
 /// A study and the model that is fitted to it.
 ///
@@ -57,13 +60,25 @@ impl StudyFit<'_> {
             let names = spec.names().into_iter().map(String::from);
             spec.centred = names.filter(|n| !spec.noncentred.contains(n)).collect();
         }
-        let subjects = subjects(&session.subject);
-        let sampler = &mut session.settings.sampler;
-        let (joint, seed) = (&session.subject, sampler.seed);
-        let mut points = start::points(&spec, self.study, joint, &subjects, self.n_chains, seed);
-        // A task has some of the chains.
-        let first = sampler.first_chain as usize;
-        sampler.init = Init::Points(points.drain(first..first + sampler.chains).collect());
+        session.settings.sampler.init = starts(
+            &spec,
+            self.study,
+            &session.subject,
+            self.n_chains,
+            &session.settings,
+        );
+    }
+
+    /// Draws in a session: that of [`Session::draw`], or of subjects one by one if they have nothing in common
+    /// and nothing stands against it, see [`apart`].
+    ///
+    /// # Errors
+    /// Those of [`Session::draw`].
+    pub fn draw(&self, session: &mut Session, stop: &AtomicBool) -> Result<Ended> {
+        match apart::is_possible(self, session) {
+            true => apart::draw(self, session, stop),
+            false => session.draw(stop),
+        }
     }
 
     /// Samples in one call: `sampling` is that of the model's text and the study's data, with the
@@ -91,9 +106,7 @@ impl StudyFit<'_> {
         if let Some(table) = correlations::csv(trace, self.spec.kind) {
             write("correlations.csv", table.as_bytes())?;
         }
-        let subjects = trace.coords.get("subject");
-        let subjects = subjects.map_or(Vec::new(), |s| (0..s.len()).map(|i| s.text(i)).collect());
-        let subjects = subjects_csv(trace, self.spec, &subjects);
+        let subjects = subjects_csv(trace, self.spec, &results::subjects_of(trace));
         write("subjects.csv", subjects.as_bytes())
     }
 }
@@ -107,6 +120,10 @@ struct Whole<'a> {
 impl Special<Joint> for Whole<'_> {
     fn place(&self, session: &mut Session) {
         self.fit.place(session);
+    }
+
+    fn draw(&self, session: &mut Session, stop: &AtomicBool) -> Result<Ended> {
+        self.fit.draw(session, stop)
     }
 
     fn adapt(&self, found: &mut Diagnosis, trace: &Trace) {
@@ -139,6 +156,16 @@ impl Special<Joint> for Whole<'_> {
         let written = report(write, &fit.trace, &fit.diagnosis, &fit.document, &about);
         folder.attempted_page("report.html", written)
     }
+}
+
+/// Points where the chains of a session start, of `n_chains` of the whole run.
+fn starts(spec: &Spec, study: &Study, joint: &Joint, n_chains: usize, settings: &Settings) -> Init {
+    let sampler = &settings.sampler;
+    let subjects = subjects(joint);
+    let mut points = start::points(spec, study, joint, &subjects, n_chains, sampler.seed);
+    // A task has some of the chains.
+    let first = sampler.first_chain as usize;
+    Init::Points(points.drain(first..first + sampler.chains).collect())
 }
 
 /// Names of the subjects, in the order of the model.

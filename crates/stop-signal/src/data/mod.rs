@@ -314,26 +314,36 @@ impl Study {
 
     /// Block `which` (from 1) of `n` blocks of subjects, for array jobs.
     pub fn block(&self, which: usize, n: usize) -> Study {
-        let of = |k: usize| k * n / self.subjects.len().max(1) + 1;
+        self.some(|k| k * n / self.subjects.len().max(1) + 1 == which)
+    }
+
+    /// The study of the subjects at those positions that are `wanted`.
+    pub fn some(&self, wanted: impl Fn(usize) -> bool) -> Study {
         let mut new = vec![None; self.subjects.len()];
-        let mut out = Study {
-            subjects: Vec::new(),
-            rows: Vec::new(),
-            ..self.clone()
+        let mut subjects = Vec::new();
+        for (k, name) in self.subjects.iter().enumerate().filter(|(k, _)| wanted(*k)) {
+            new[k] = Some(subjects.len());
+            subjects.push(name.clone());
+        }
+        let covariate = |c: &Covariate| Covariate {
+            values: c
+                .values
+                .iter()
+                .zip(&new)
+                .filter_map(|(v, place)| place.map(|_| *v))
+                .collect(),
+            ..c.clone()
         };
-        for (k, name) in self.subjects.iter().enumerate() {
-            if of(k) == which {
-                new[k] = Some(out.subjects.len());
-                out.subjects.push(name.clone());
-            }
-        }
-        for c in &mut out.covariates {
-            let mut place = new.iter();
-            c.values
-                .retain(|_| place.next().is_some_and(Option::is_some));
-        }
         let keep = |r: &Row| new[r.subject].map(|subject| Row { subject, ..*r });
-        out.rows = self.rows.iter().filter_map(keep).collect();
-        out
+        Study {
+            rows: self.rows.iter().filter_map(keep).collect(),
+            covariates: self.covariates.iter().map(covariate).collect(),
+            subjects,
+            warnings: self.warnings.clone(),
+            counted: self.counted.clone(),
+            excluded: self.excluded.clone(),
+            n_read: self.n_read,
+            remarks: self.remarks.clone(),
+        }
     }
 }

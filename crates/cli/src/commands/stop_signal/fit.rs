@@ -261,7 +261,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     if !common.quiet {
         header(&study, &session);
     }
-    let (outcome, _progress) = match session.draw(&*interrupt::catch()?)? {
+    let (outcome, _progress) = match fit.draw(&mut session, &*interrupt::catch()?)? {
         Ended::Drawn(outcome, progress) => (outcome, progress),
         Ended::Early => return Ok(Outcome::Interrupted),
         Ended::Unwritable(_) => return Ok(Outcome::NotPassed),
