@@ -69,8 +69,8 @@ impl StudyFit<'_> {
         );
     }
 
-    /// Draws in a session: that of [`Session::draw`], or of subjects one by one if they have nothing in common
-    /// and nothing stands against it, see [`apart`].
+    /// Draws in a session: that of [`Session::draw`], or of subjects one by one if they have nothing in common and
+    /// as many draws of each are asked for, from the beginning, on the processor.
     ///
     /// # Errors
     /// Those of [`Session::draw`].
