@@ -326,7 +326,7 @@ impl Outcome {
         Ok(found)
     }
 
-    /// What the sampler says, with its draws as positions: for [`beside`].
+    /// What the sampler says, with its draws as positions: for [`beside()`].
     pub fn into_run(mut self) -> Run {
         for (chain, positions) in self.run.chains.iter_mut().zip(self.positions) {
             chain.positions = positions;
