@@ -101,6 +101,12 @@ struct Seen {
     ssd: f64,
 }
 
+/// Names of the subjects that a trace has draws of, in its order.
+pub fn subjects_of(trace: &Trace) -> Vec<String> {
+    let labels = trace.coords.get("subject");
+    labels.map_or(Vec::new(), |l| (0..l.len()).map(|i| l.text(i)).collect())
+}
+
 /// Parameters of every subject at some draws: `[draw][subject]`.
 ///
 /// # Errors
@@ -115,11 +121,10 @@ pub fn draws_of(
     let Some(group) = trace.group("posterior") else {
         return fail("the trace holds no posterior".into());
     };
-    let labels = trace.coords.get("subject");
+    let drawn = subjects_of(trace);
     let mut place = Vec::new();
     for name in subjects {
-        let at = labels.and_then(|l| (0..l.len()).find(|&i| l.text(i) == *name));
-        match at {
+        match drawn.iter().position(|d| d == name) {
             Some(at) => place.push(at),
             None => {
                 return fail(format!(

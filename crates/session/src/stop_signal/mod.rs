@@ -20,6 +20,7 @@ use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::Settings;
 use fitzroy_stop_signal::data::Study;
 use fitzroy_stop_signal::model::{Kind, Spec};
+use fitzroy_stop_signal::predictive;
 use fitzroy_stop_signal::start;
 use std::sync::atomic::AtomicBool;
 
@@ -106,7 +107,7 @@ impl StudyFit<'_> {
         if let Some(table) = correlations::csv(trace, self.spec.kind) {
             write("correlations.csv", table.as_bytes())?;
         }
-        let subjects = subjects_csv(trace, self.spec, &results::subjects_of(trace));
+        let subjects = subjects_csv(trace, self.spec, &predictive::subjects_of(trace));
         write("subjects.csv", subjects.as_bytes())
     }
 }

@@ -32,12 +32,6 @@ pub(super) fn estimate(trace: &Trace, name: &str, element: usize) -> Option<[f64
     Some([mean, fitzroy::diagnose::sd(&sorted), q(0.05), q(0.95)])
 }
 
-/// Names of the subjects that a trace has draws of.
-pub(super) fn subjects_of(trace: &Trace) -> Vec<String> {
-    let subjects = trace.coords.get("subject");
-    subjects.map_or(Vec::new(), |s| (0..s.len()).map(|i| s.text(i)).collect())
-}
-
 /// `subject,parameter,mean,sd,q05,q95`
 pub fn subjects_csv(trace: &Trace, spec: &Spec, subjects: &[String]) -> String {
     let mut out = String::from("subject,parameter,mean,sd,q05,q95\n");
@@ -111,7 +105,7 @@ pub fn report(
         spec, study, seed, ..
     } = *about;
     // A run that was stopped early has draws of some subjects.
-    let drawn = subjects_of(trace);
+    let drawn = predictive::subjects_of(trace);
     let study = &study.some(|k| drawn.contains(&study.subjects[k]));
     let source = Source::new(trace)?;
     let mut facts = RunFacts::from_document(document, "stop-signal");

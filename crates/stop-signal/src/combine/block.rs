@@ -4,6 +4,7 @@ use super::Blocks;
 use super::interim::interim;
 use crate::correlations::is_recorded;
 use crate::params::{Kind, Parameter};
+use crate::predictive::subjects_of;
 use fitzroy::diagnose::{Chains, mean, rhat, sd};
 use fitzroy::draws::{Group, Trace, Variable};
 use fitzroy::{Error, ErrorKind, Result};
@@ -176,13 +177,11 @@ impl Block {
                 (Proposal::Population(pairs), moments, worst_of(&scalars))
             }
         };
-        let labels = trace.coords.get("subject");
-        let subjects = labels.map_or(Vec::new(), |l| (0..l.len()).map(|i| l.text(i)).collect());
         let mut block = Block {
             name: name.into(),
             kind,
             model: population.unwrap_or(model).into(),
-            subjects,
+            subjects: subjects_of(trace),
             values,
             proposal,
             slopes: BTreeMap::new(),
