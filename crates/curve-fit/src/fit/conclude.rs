@@ -7,9 +7,11 @@ use super::estimate::{Estimate, Fitted, Kind, Minima};
 use super::options::Options;
 use super::plan::Plan;
 use super::problem::Problem;
+use super::search::{BY_CHANCE, Unseen};
 use super::solve::Solution;
 use super::start::StartRule;
 use crate::formula::{Loss, Setting};
+use crate::method::dense::{cholesky, cholesky_solve};
 use crate::method::optimality::descent;
 use crate::pass::Table;
 use fitzroy::Result;
@@ -55,6 +57,15 @@ fn estimate(
 ) -> Result<Estimate> {
     let Optimum { plan, options, .. } = *found;
     let parameters = parameters(found, &solution, &errors.pcov)?;
+    let (theta, starts) = (&solution.minimum.theta, solution.start.unseen.iter());
+    // What the search did not see, the steps from there may have found.
+    let guessed = starts.filter(|term| !shows(theta, &errors.pcov, term));
+    let mut findings: Vec<String> = guessed.map(|term| guess(plan, &term.shape)).collect();
+    let flags = match findings.is_empty() {
+        true => Vec::new(),
+        false => vec!["guessed_start"],
+    };
+    findings.extend(solution.findings);
     Ok(Estimate {
         model: plan.formula.text().to_string(),
         predictors: plan.roles.predictors.clone(),
@@ -84,12 +95,56 @@ fn estimate(
         finish: solution.finish,
         method: solution.method,
         minima: minima(&solution.costs, starts_of(options, &solution.costs)),
-        findings: solution.findings,
-        flags: match solution.start.findings.is_empty() {
-            true => Vec::new(),
-            false => vec!["guessed_start"],
-        },
+        findings,
+        flags,
     })
+}
+
+/// Whether the rows show `term` at the minimum `theta` with the covariance `pcov`: whether its factors `a` are further from 0
+/// than chance takes them, `aᵀ C⁻¹ a >` [`BY_CHANCE`], with their covariance `C` given the shape of the term. That is by how
+/// much the cost grows without the term.
+fn shows(theta: &[f64], pcov: &[f64], term: &Unseen) -> bool {
+    let (p, m) = (theta.len(), term.factors.len());
+    let part = |rows: &[usize], columns: &[usize]| -> Vec<f64> {
+        let cells = rows
+            .iter()
+            .flat_map(|&a| columns.iter().map(move |&b| pcov[a * p + b]));
+        cells.collect()
+    };
+    let (factors, shape) = (&term.factors[..], &term.shape[..]);
+    let mut own = part(factors, factors);
+    let mut of_shape = part(shape, shape);
+    let finite = |cells: &[f64]| cells.iter().all(|c| c.is_finite());
+    if !finite(&own) || !finite(&of_shape) || !cholesky(&mut of_shape, shape.len()) {
+        return false;
+    }
+    // The part of the covariance that goes through the shape.
+    for (k, &column) in factors.iter().enumerate() {
+        let mut solved = part(shape, &[column]);
+        cholesky_solve(&of_shape, shape.len(), &mut solved);
+        for (j, &row) in factors.iter().enumerate() {
+            let through = part(&[row], shape);
+            own[j * m + k] -= through.iter().zip(&solved).map(|(c, x)| c * x).sum::<f64>();
+        }
+    }
+    let values: Vec<f64> = factors.iter().map(|&k| theta[k]).collect();
+    let mut solved = values.clone();
+    if !cholesky(&mut own, m) {
+        return false;
+    }
+    cholesky_solve(&own, m, &mut solved);
+    let distance: f64 = solved.iter().zip(&values).map(|(x, a)| x * a).sum();
+    distance > BY_CHANCE
+}
+
+/// That nothing shows where `parameters` are.
+fn guess(plan: &Plan, parameters: &[usize]) -> String {
+    let names: Vec<&str> = parameters.iter().map(|&k| plan.name(k)).collect();
+    format!(
+        "the rows show nothing of the term of {}: the curve is as good without it, and its start is a guess; \
+         give starting values (⟨p0⟩) if you know more",
+        names.join(", ")
+    )
 }
 
 /// Values, errors and intervals of all parameters; those of ties by the delta method.

@@ -81,7 +81,7 @@ pub(crate) fn solve(
     if found.0.status == Status::NonFinite {
         check_start(plan, &mut small, &start)?;
     }
-    let (mut finish, mut findings) = ("exact", start.findings.clone());
+    let (mut finish, mut findings) = ("exact", Vec::new());
     if !large {
         settle(&plan.bounds, options, &mut small, &mut found, observer)?;
         sign::settle(plan, options, &mut small, &mut found.0)?;

@@ -6,7 +6,7 @@ use super::problem::Problem;
 use super::ranges::{PLAIN, ranges, spread};
 use super::robust::with_loss;
 use super::scan::Scan;
-use super::search::{Found, search as search_terms};
+use super::search::{Found, Unseen, search as search_terms};
 use crate::formula::{Loss, Programs};
 use crate::library::Sample;
 use crate::method::{Limits, Moments, Next, Objective, Progress, lm, starts, varpro};
@@ -47,8 +47,8 @@ impl StartRule {
 pub(crate) struct Start {
     pub(crate) theta: Vec<f64>,
     pub(crate) rules: Vec<StartRule>,
-    /// What the start cannot be trusted with, in words.
-    pub(crate) findings: Vec<String>,
+    /// Terms whose start is a guess.
+    pub(crate) unseen: Vec<Unseen>,
 }
 
 /// Points tried by an automatic start of up to two parameters that are not linear; of three, and of more.
@@ -94,7 +94,7 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         return Ok(Start {
             theta,
             rules,
-            findings: Vec::new(),
+            unseen: Vec::new(),
         });
     }
     let sample = sample(problem.reader.table, plan.roles.predictors.len())?;
@@ -153,7 +153,7 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
     Ok(Start {
         theta,
         rules,
-        findings: unseen.iter().map(|own| guess(plan, own)).collect(),
+        unseen,
     })
 }
 
@@ -224,16 +224,6 @@ fn undone(
     }
     let cost = cost_inside(plan, problem, &mut best.1)?;
     Ok(cost.map(|cost| (cost, best.1)))
-}
-
-/// That nothing shows where `parameters` are.
-fn guess(plan: &Plan, parameters: &[usize]) -> String {
-    let names: Vec<&str> = parameters.iter().map(|&k| plan.name(k)).collect();
-    format!(
-        "the rows show nothing of the term of {}: the curve is as good without it, and its start is a guess; \
-         give starting values (⟨p0⟩) if you know more",
-        names.join(", ")
-    )
 }
 
 /// The rule of the built-in curve, for what was not given.

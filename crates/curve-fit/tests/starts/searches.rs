@@ -102,6 +102,23 @@ fn a_wave_or_peak_in_noise_is_called_a_guess() {
     }
 }
 
+/// The search of a place may see nothing on a few uneven rows; the steps from there find it, and no more is said.
+#[test]
+fn a_hyperbola_on_eight_rows_is_no_guess() {
+    let mut chance = Chance(Rng::new(12, 0, 0, 0, Purpose::Data));
+    let x = [0.0, 0.5, 1.0, 2.0, 8.0, 16.0, 32.0, 64.0];
+    let fitter = CurveFit::compile("V*x/(K+x)").unwrap();
+    for k in 0..60 {
+        let (v, half) = (chance.scale(0.01, 1000.0), chance.scale(0.1, 100.0));
+        let noise = [0.0, 0.001, 0.02, 0.05][k % 4] * v;
+        let y = chance.noisy(&x, noise, |x| v * x / (half + x));
+        let data = Data::new(&y).with("x", &x);
+        let found = fitter.fit(&data, &Options::default()).unwrap();
+        let guessed = found.flags.contains(&"guessed_start");
+        assert!(!guessed, "{v} {half} {noise}: {:?}", found.findings);
+    }
+}
+
 /// Groups of a batch have frequencies and peaks of their own.
 #[test]
 fn each_group_of_a_batch_is_started_by_itself_where_it_has_to_be() {

@@ -42,7 +42,7 @@ const SWEEPS: usize = 2;
 const MOST_PAIRS: usize = 21;
 const PAIRED: usize = 150;
 /// What the best of thousands of candidates explains of noise, in variances of a row.
-const BY_CHANCE: f64 = 25.0;
+pub(super) const BY_CHANCE: f64 = 25.0;
 /// Candidates of terms with many parameters that are followed.
 const OTHERS: usize = 5;
 /// A change of the cost that counts.
@@ -54,8 +54,17 @@ pub(super) struct Found {
     pub(super) theta: Vec<f64>,
     /// True where what is left looks like the noise between neighbours.
     pub(super) explains_all: bool,
-    /// Parameters of terms that explain no more of the rows than chance does, by term.
-    pub(super) unseen: Vec<Vec<usize>>,
+    /// Terms that explain no more of the rows than chance does.
+    pub(super) unseen: Vec<Unseen>,
+}
+
+/// A term of which a search saw nothing in the rows, by its free parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct Unseen {
+    /// Its factors, which are linear.
+    pub(crate) factors: Vec<usize>,
+    /// Its place, width or frequency.
+    pub(crate) shape: Vec<usize>,
 }
 
 /// A search for the start of one fit.
@@ -440,9 +449,8 @@ impl Search<'_> {
         }
     }
 
-    /// The parameters of each term with a place or a wave that explains no more than the best of as many
-    /// candidates does of noise.
-    fn unseen(&self, state: &State) -> Result<Vec<Vec<usize>>> {
+    /// Each term with a place or a wave that explains no more than the best of as many candidates does of noise.
+    fn unseen(&self, state: &State) -> Result<Vec<Unseen>> {
         let mut out = Vec::new();
         let whole = self.basis(state, &[])?.cost();
         let dof = self.rows.n().saturating_sub(state.theta.len()).max(1);
@@ -452,7 +460,11 @@ impl Search<'_> {
             let chance = BY_CHANCE * whole / dof as f64;
             let found = !term.places.is_empty() || term.waves.is_some();
             if found && !fixed && without - whole < chance {
-                out.push(term.nonlinear.clone());
+                let factors = term.columns.iter().map(|&c| self.structure.linear[c]);
+                out.push(Unseen {
+                    factors: factors.collect(),
+                    shape: term.nonlinear.clone(),
+                });
             }
         }
         Ok(out)
