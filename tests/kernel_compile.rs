@@ -2,6 +2,10 @@
 //! every function, and of the checks of `fitzroy verify` compile for the architectures of real GPUs,
 //! within the budget of registers, stack and instructions in `tests/golden/kernels/budget.txt`.
 //!
+//! The budget keeps a checksum of the text that each row was made from. A text that has not changed since is not compiled
+//! again by the same compiler: what would come of it stands in its row. One in [`RECOMPILED`] rows is compiled all the same,
+//! and must give the numbers of its row.
+//!
 //! `FITZROY_NVRTC` names the compiler (`libnvrtc.so.12` or its folder); with
 //! `FITZROY_REQUIRE_NVRTC` a missing one fails. `FITZROY_BLESS` writes the budget anew. With
 //! `FITZROY_ALL_ARCHS` every kernel is compiled for every architecture, which takes minutes; with
@@ -10,31 +14,37 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
+#[path = "support/budget.rs"]
+mod budget;
 #[path = "support/compiled.rs"]
 mod compiled;
 #[path = "support/nvrtc.rs"]
 mod nvrtc;
 mod support;
 
+use budget::{BUDGET, Row};
 use fitzroy::fit::sample::kernel;
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Settings, kernel_source};
+use fitzroy_device::Fnv;
 use fitzroy_device::gpu::text::{Precision, for_device};
-use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program, Take, Usage, Words};
+use fitzroy_device::gpu::{
+    Compiler, Machine, Meanwhile, OPTIONS, Places, Program, Take, Usage, Words,
+};
 use fitzroy_device::gpu::{closeness, conformance, rates};
 use fitzroy_graph::{Error, ErrorKind, Result};
 use nvrtc::compiler;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
 use support::{EXAMPLES, language};
 
-const BUDGET: &str = "tests/golden/kernels/budget.txt";
 /// Registers above the budget that fail: 5 %.
 const ROOM: f64 = 1.05;
+/// Of so many rows whose text has not changed, one is compiled.
+const RECOMPILED: usize = 16;
 
 /// What a kernel computes.
 #[derive(Clone)]
@@ -394,42 +404,93 @@ fn compiles_what_another_process_asks_for() {
     }
 }
 
+/// Changes when the compiler is given something else.
+fn checksum(case: &Case) -> String {
+    let text = format!("{} {}", OPTIONS.join(" "), for_device(&program(case)));
+    format!("{:016x}", Fnv::of(text.as_bytes()))
+}
+
+/// Takes those of `cases` out whose text has not changed since their rows were written, but for every [`RECOMPILED`]th,
+/// whose keys it returns.
+fn without_known(cases: &mut Vec<Case>, rows: &BTreeMap<String, Row>) -> BTreeSet<String> {
+    let keys = rows.keys().enumerate();
+    let again: BTreeSet<&String> = keys
+        .filter(|k| k.0 % RECOMPILED == 0)
+        .map(|k| k.1)
+        .collect();
+    let mut same = BTreeSet::new();
+    cases.retain(|case| {
+        let key = case.key();
+        let known = rows
+            .get(&key)
+            .is_some_and(|row| row.checksum == checksum(case));
+        let kept = !known || again.contains(&key);
+        if known && kept {
+            same.insert(key);
+        }
+        kept
+    });
+    same
+}
+
+/// The rows of the kernels that are compiled every time.
+fn rows(found: &BTreeMap<String, (Case, Made)>) -> BTreeMap<String, Row> {
+    let usual: BTreeSet<String> = cases(false).iter().map(Case::key).collect();
+    let rows = found.iter().filter(|f| usual.contains(f.0));
+    let row = |(key, (case, (usage, n, _))): (&String, &(Case, Made))| {
+        let row = Row {
+            made: (*usage, *n),
+            checksum: checksum(case),
+        };
+        (key.clone(), row)
+    };
+    rows.map(row).collect()
+}
+
 #[test]
 fn every_kernel_compiles_within_its_budget() {
     let Some(compiler) = compiler() else { return };
     let result = std::env::var_os("FITZROY_KERNELS");
+    let mut cases = cases(everywhere());
+    let keys: BTreeSet<String> = cases.iter().map(Case::key).collect();
+    let (blessed, mut same) = (std::env::var_os("FITZROY_BLESS"), BTreeSet::new());
+    let mut budget = None;
+    if blessed.is_none() {
+        budget = budget::read(&compiler);
+    }
+    if let Some(rows) = budget
+        .as_ref()
+        .filter(|_| result.is_none() && !everywhere())
+    {
+        same = without_known(&mut cases, rows);
+    }
     // One at a time where seconds are written down.
     let workers = if result.is_some() { 1 } else { 2 };
-    let found = compile_all(&compiler, cases(everywhere()), workers);
+    let found = compile_all(&compiler, cases, workers);
     for (key, (_, made)) in found.iter().filter(|f| f.1.1.0.spill_bytes > 0) {
         eprintln!("{key} spills {} bytes", made.0.spill_bytes);
     }
     if let Some(path) = result {
         std::fs::write(path, document(&compiler, &found)).unwrap();
     }
-    if std::env::var_os("FITZROY_BLESS").is_some() {
-        return bless(&compiler, &found);
+    if blessed.is_some() {
+        return budget::write(&compiler, &rows(&found));
     }
-    let text = support::text(BUDGET);
-    let version = format!("nvrtc {}.{}", compiler.version.0, compiler.version.1);
-    if !text.starts_with(&version) {
-        eprintln!("skipped: the budget is not that of {version}");
-        return;
-    }
-    for line in text.lines().skip(2) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [name, team, arch, precision, registers, stack, spilled, code] = words[..] else {
-            panic!("{BUDGET}: `{line}` has not eight words");
-        };
-        let key = format!("{name} {team} {arch} {precision}");
+    for (key, Row { made, .. }) in budget.into_iter().flatten() {
+        assert!(keys.contains(&key), "{BUDGET}: there is no kernel {key}");
         let Some((_, (usage, n, _))) = found.get(&key) else {
-            panic!("{BUDGET}: nothing was compiled for `{line}`");
+            continue;
         };
-        let room = |text: &str| (text.parse::<f64>().unwrap() * ROOM) as u32;
-        assert!(usage.registers <= room(registers), "{line}: now {usage:?}");
-        assert!(usage.stack_bytes <= room(stack), "{line}: now {usage:?}");
-        assert!(usage.spill_bytes <= room(spilled), "{line}: now {usage:?}");
-        assert!(*n <= room(code), "{line}: now {n} instructions");
+        if same.contains(&key) {
+            assert_eq!((*usage, *n), made, "{key}: its text has not changed");
+        }
+        let within = |now: u32, room: u32| now <= (f64::from(room) * ROOM) as u32;
+        let (most, most_code) = made;
+        let fits = within(usage.registers, most.registers)
+            && within(usage.stack_bytes, most.stack_bytes)
+            && within(usage.spill_bytes, most.spill_bytes)
+            && within(*n, most_code);
+        assert!(fits, "{key}: {made:?}, now {usage:?}, {n} instructions");
     }
 }
 
@@ -504,25 +565,4 @@ fn document(compiler: &Compiler, found: &BTreeMap<String, (Case, Made)>) -> Stri
         "{:#}\n",
         serde_json::json!({"nvrtc": format!("{major}.{minor}"), "kernels": rows})
     )
-}
-
-/// Writes the budget of the kernels that are compiled every time.
-fn bless(compiler: &Compiler, found: &BTreeMap<String, (Case, Made)>) {
-    let (major, minor) = compiler.version;
-    let mut text = format!(
-        "nvrtc {major}.{minor}\nmodel team architecture precision registers stack spilled \
-         instructions\n"
-    );
-    let usual: BTreeSet<String> = cases(false).iter().map(Case::key).collect();
-    for (key, (_, (usage, n, _))) in found.iter().filter(|f| usual.contains(f.0)) {
-        let Usage {
-            registers,
-            stack_bytes,
-            spill_bytes,
-        } = usage;
-        let _ = writeln!(text, "{key} {registers} {stack_bytes} {spill_bytes} {n}");
-    }
-    let path = support::repository(BUDGET);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
 }
