@@ -13,6 +13,8 @@ import fitzroy as fz  # noqa: E402
 from fitzroy import _fitzroy  # noqa: E402
 from fitzroy.curves import called, differences  # noqa: E402
 
+pytestmark = pytest.mark.once
+
 
 def untraced(p):
     """Numbers that no trace goes through."""

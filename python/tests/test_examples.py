@@ -12,6 +12,8 @@ import pytest
 
 import fitzroy as fz
 
+pytestmark = pytest.mark.once
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 

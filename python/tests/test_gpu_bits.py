@@ -23,6 +23,8 @@ from random_pymc import random_model  # noqa: E402
 
 import fitzroy as fz  # noqa: E402
 
+pytestmark = pytest.mark.once
+
 logging.getLogger("pymc").setLevel(logging.ERROR)
 HERE = Path(__file__).parent
 #: How many are tried, from which seed on; more by hand.

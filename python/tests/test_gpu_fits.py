@@ -19,6 +19,8 @@ from executed import executed
 import fitzroy as fz
 from fitzroy import nlsq
 
+pytestmark = pytest.mark.once
+
 HERE = Path(__file__).parent
 #: How many functions are tried, from which seed on; more by hand.
 N = int(os.environ.get("FITZROY_RANDOM_FUNCTIONS", "16"))

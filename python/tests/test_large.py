@@ -14,6 +14,8 @@ import fitzroy as fz  # noqa: E402
 from fitzroy.curves import large  # noqa: E402
 from fitzroy.curves.sparsity import Sparse  # noqa: E402
 
+pytestmark = pytest.mark.once
+
 
 class Chain:
     """Decays whose offsets are the amplitudes of the next, with a wave of a common frequency."""

@@ -18,6 +18,8 @@ from random_functions import random_function  # noqa: E402
 import fitzroy as fz  # noqa: E402
 from fitzroy.curves.losses import LOSSES, Loss  # noqa: E402
 
+pytestmark = pytest.mark.once
+
 #: How many random problems are tried, from which seed on; more by hand.
 N = int(os.environ.get("FITZROY_RANDOM_FUNCTIONS", "40"))
 FIRST = int(os.environ.get("FITZROY_FIRST_SEED", "0"))

@@ -16,6 +16,8 @@ import fitzroy.lmfit as lmfit
 from fitzroy.lmfit import models
 from fitzroy.lmfit.models import ExpressionModel, GaussianModel, LinearModel
 
+pytestmark = pytest.mark.once
+
 X = np.linspace(0, 10, 201)
 RNG = np.random.default_rng(3)
 Y = 5 * np.exp(-((X - 4) ** 2) / (2 * 0.7**2)) + 0.3 * X + 1 + 0.2 * RNG.normal(size=X.size)

@@ -10,6 +10,8 @@ import time
 
 import fitzroy as fz
 
+pytestmark = pytest.mark.once
+
 
 def program(*args, **more):
     command = [sys.executable, "-m", "fitzroy", *map(str, args)]

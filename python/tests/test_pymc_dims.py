@@ -135,7 +135,7 @@ def weights_scaled_to_their_range(named):
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_density_and_slopes_are_those_of_pymc(name):
-    found = fz.from_pymc(made(name, True)).check()
+    found = fz.from_pymc(made(name, True)).check(n=16)
     assert found.range > 1
     assert found.spread < 1e-9, found
     assert found.slope_error < 1e-7, found

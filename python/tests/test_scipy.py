@@ -15,6 +15,8 @@ scipy_optimize = pytest.importorskip("scipy.optimize")
 
 import fitzroy as fz  # noqa: E402
 
+pytestmark = pytest.mark.once
+
 #: The reference covariance in this test is itself off by 1.6e-6, by 40-digit arithmetic, and the
 #: test allows 2e-7; `test_covariance_is_right_to_twelve_digits` has the exact one.
 DIFFERENT = ["test_gh4555b"]

@@ -16,6 +16,8 @@ from fitzroy import slurm, stop_signal
 
 pytest.importorskip("xarray")
 
+pytestmark = pytest.mark.once
+
 TEXT = """data y[schools], sigma[schools]
 mu             ~ Normal(0, 5)
 tau            ~ HalfCauchy(5)

@@ -19,6 +19,8 @@ from fitzroy.stop_signal import (
 )
 
 pytest.importorskip("xarray")
+
+pytestmark = pytest.mark.once
 QUIET = {"progressbar": False, "random_seed": 42}
 
 

@@ -17,6 +17,8 @@ from executed import executed
 import fitzroy as fz
 from fitzroy import weather
 
+pytestmark = pytest.mark.once
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 #: A small region, and a network that is trained in a moment.
 REGION = "--grid 16 --days 12 --spinup 4 --lat-min 35 --lat-max 55 --lon-min -10 --lon-max 10"
