@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 import fitzroy as fz
 
 pytestmark = pytest.mark.once
