@@ -114,6 +114,10 @@ fn shows(theta: &[f64], pcov: &[f64], term: &Unseen) -> bool {
     let (factors, shape) = (&term.factors[..], &term.shape[..]);
     let mut own = part(factors, factors);
     let mut of_shape = part(shape, shape);
+    // An exact fit leaves no doubt of anything.
+    if own.iter().all(|&c| c == 0.0) {
+        return factors.iter().any(|&k| theta[k] != 0.0);
+    }
     let finite = |cells: &[f64]| cells.iter().all(|c| c.is_finite());
     if !finite(&own) || !finite(&of_shape) || !cholesky(&mut of_shape, shape.len()) {
         return false;

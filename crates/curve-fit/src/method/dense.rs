@@ -225,20 +225,37 @@ fn subtract<L: Lanes>(w: &mut [Group], t: f64, v: &[Group]) {
     }
 }
 
+/// Σ xᵢyᵢ in eight sums, which the processor adds side by side.
+fn product(x: &[f64], y: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (blocks, of_other) = (x.chunks_exact(8), y.chunks_exact(8));
+    let rest = blocks.remainder().iter().zip(of_other.remainder());
+    let rest: f64 = rest.map(|(x, y)| x * y).sum();
+    for (x, y) in blocks.zip(of_other) {
+        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+            *sum += x * y;
+        }
+    }
+    sums.iter().sum::<f64>() + rest
+}
+
 /// Singular values of an m × n matrix given by columns, largest first, and the right singular
 /// vectors: one-sided Jacobi rotations.
 pub fn singular(columns: &mut [Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let n = columns.len();
     let unit = |k: usize| (0..n).map(|i| f64::from(u8::from(i == k))).collect();
     let mut v: Vec<Vec<f64>> = (0..n).map(unit).collect();
-    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(x, y)| x * y).sum() };
+    // A product of so many terms is not known better.
+    let rounding = f64::EPSILON * (columns.first().map_or(1, Vec::len) as f64).sqrt();
     for _ in 0..60 {
         let mut turned = false;
+        // Lengths change with each turn by what it moves from one column to the other.
+        let mut squares: Vec<f64> = columns.iter().map(|x| product(x, x)).collect();
         for i in 0..n {
             for j in i + 1..n {
-                let (a, b) = (dot(&columns[i], &columns[i]), dot(&columns[j], &columns[j]));
-                let c = dot(&columns[i], &columns[j]);
-                if c.abs() <= 1e-16 * (a * b).sqrt() || c == 0.0 {
+                let (a, b) = (squares[i], squares[j]);
+                let c = product(&columns[i], &columns[j]);
+                if c.abs() <= rounding * (a * b).sqrt() || c == 0.0 {
                     continue;
                 }
                 turned = true;
@@ -252,6 +269,15 @@ pub fn singular(columns: &mut [Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
                         (*x, *y) = (cos * (*x - t * *y), cos * (t * *x + *y));
                     }
                 }
+                // What cancels is summed anew.
+                squares[i] = match a - t * c {
+                    left if left > 0.1 * a => left,
+                    _ => product(&columns[i], &columns[i]),
+                };
+                squares[j] = match b + t * c {
+                    left if left > 0.1 * b => left,
+                    _ => product(&columns[j], &columns[j]),
+                };
             }
         }
         if !turned {
@@ -259,7 +285,7 @@ pub fn singular(columns: &mut [Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
         }
     }
     let mut order: Vec<(f64, usize)> = (0..n)
-        .map(|k| (dot(&columns[k], &columns[k]).sqrt(), k))
+        .map(|k| (product(&columns[k], &columns[k]).sqrt(), k))
         .collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
     let values = order.iter().map(|o| o.0).collect();
