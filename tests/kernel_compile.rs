@@ -28,9 +28,7 @@ use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Settings, kernel_source};
 use fitzroy_device::Fnv;
 use fitzroy_device::gpu::text::{Precision, for_device};
-use fitzroy_device::gpu::{
-    Compiler, Machine, Meanwhile, OPTIONS, Places, Program, Take, Usage, Words,
-};
+use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program, Take, Usage, Words};
 use fitzroy_device::gpu::{closeness, conformance, rates};
 use fitzroy_graph::{Error, ErrorKind, Result};
 use nvrtc::compiler;
@@ -404,15 +402,19 @@ fn compiles_what_another_process_asks_for() {
     }
 }
 
-/// Changes when the compiler is given something else.
-fn checksum(case: &Case) -> String {
-    let text = format!("{} {}", OPTIONS.join(" "), for_device(&program(case)));
-    format!("{:016x}", Fnv::of(text.as_bytes()))
+/// Changes when the compiler is another one, or is given something else.
+fn checksum(compiler: &Compiler, case: &Case) -> String {
+    let key = compiled::key(compiler, &for_device(&program(case)), case.arch);
+    format!("{:016x}", Fnv::of(key.as_bytes()))
 }
 
 /// Takes those of `cases` out whose text has not changed since their rows were written, but for every [`RECOMPILED`]th,
 /// whose keys it returns.
-fn without_known(cases: &mut Vec<Case>, rows: &BTreeMap<String, Row>) -> BTreeSet<String> {
+fn without_known(
+    compiler: &Compiler,
+    cases: &mut Vec<Case>,
+    rows: &BTreeMap<String, Row>,
+) -> BTreeSet<String> {
     let keys = rows.keys().enumerate();
     let again: BTreeSet<&String> = keys
         .filter(|k| k.0 % RECOMPILED == 0)
@@ -423,7 +425,7 @@ fn without_known(cases: &mut Vec<Case>, rows: &BTreeMap<String, Row>) -> BTreeSe
         let key = case.key();
         let known = rows
             .get(&key)
-            .is_some_and(|row| row.checksum == checksum(case));
+            .is_some_and(|row| row.checksum == checksum(compiler, case));
         let kept = !known || again.contains(&key);
         if known && kept {
             same.insert(key);
@@ -434,13 +436,13 @@ fn without_known(cases: &mut Vec<Case>, rows: &BTreeMap<String, Row>) -> BTreeSe
 }
 
 /// The rows of the kernels that are compiled every time.
-fn rows(found: &BTreeMap<String, (Case, Made)>) -> BTreeMap<String, Row> {
+fn rows(compiler: &Compiler, found: &BTreeMap<String, (Case, Made)>) -> BTreeMap<String, Row> {
     let usual: BTreeSet<String> = cases(false).iter().map(Case::key).collect();
     let rows = found.iter().filter(|f| usual.contains(f.0));
     let row = |(key, (case, (usage, n, _))): (&String, &(Case, Made))| {
         let row = Row {
             made: (*usage, *n),
-            checksum: checksum(case),
+            checksum: checksum(compiler, case),
         };
         (key.clone(), row)
     };
@@ -462,7 +464,7 @@ fn every_kernel_compiles_within_its_budget() {
         .as_ref()
         .filter(|_| result.is_none() && !everywhere())
     {
-        same = without_known(&mut cases, rows);
+        same = without_known(&compiler, &mut cases, rows);
     }
     // One at a time where seconds are written down.
     let workers = if result.is_some() { 1 } else { 2 };
@@ -474,7 +476,7 @@ fn every_kernel_compiles_within_its_budget() {
         std::fs::write(path, document(&compiler, &found)).unwrap();
     }
     if blessed.is_some() {
-        return budget::write(&compiler, &rows(&found));
+        return budget::write(&compiler, &rows(&compiler, &found));
     }
     for (key, Row { made, .. }) in budget.into_iter().flatten() {
         assert!(keys.contains(&key), "{BUDGET}: there is no kernel {key}");

@@ -1,5 +1,6 @@
 //! The budget of kernels: registers, stack, spilled bytes and instructions of each, by the compiler that made them.
 
+use crate::compiled::release;
 use crate::support;
 use fitzroy_device::gpu::{Compiler, Usage};
 use std::collections::BTreeMap;
@@ -12,13 +13,6 @@ pub(crate) struct Row {
     /// Its use of the device, and its instructions.
     pub(crate) made: (Usage, u32),
     pub(crate) checksum: String,
-}
-
-/// A compiler as the first line of the budget names it. Releases of a version differ in their length.
-fn release(compiler: &Compiler) -> String {
-    let (major, minor) = compiler.version;
-    let length = std::fs::metadata(&compiler.path).map_or(0, |m| m.len());
-    format!("nvrtc {major}.{minor} of {length} bytes")
 }
 
 /// The rows of the budget by the keys of their kernels; none if it is that of another compiler.

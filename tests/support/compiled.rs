@@ -8,6 +8,19 @@ use std::path::PathBuf;
 /// Bytes of the three numbers of a [`Usage`].
 const USAGE_BYTES: usize = 12;
 
+/// A compiler by its version and its length, in which the releases of a version differ.
+pub(crate) fn release(compiler: &Compiler) -> String {
+    let (major, minor) = compiler.version;
+    let length = std::fs::metadata(&compiler.path).map_or(0, |m| m.len());
+    format!("nvrtc {major}.{minor} of {length} bytes")
+}
+
+/// All that a cubin is made from.
+pub(crate) fn key(compiler: &Compiler, text: &str, arch: u32) -> String {
+    let (release, options) = (release(compiler), OPTIONS.join(" "));
+    format!("{release}, sm_{arch} {options}\n{text}")
+}
+
 /// The cubin of `text` for `arch` and what it takes.
 pub(crate) fn compile(
     compiler: &Compiler,
@@ -18,10 +31,7 @@ pub(crate) fn compile(
     let Some(cache) = folder.map(|f| Cache::new(&f)) else {
         return compiler.compile_with_usage(text, arch);
     };
-    // Releases of a version differ in their length.
-    let length = std::fs::metadata(&compiler.path).map_or(0, |m| m.len());
-    let ((major, minor), options) = (compiler.version, OPTIONS.join(" "));
-    let key = format!("nvrtc {major}.{minor} of {length} bytes, sm_{arch} {options}\n{text}");
+    let key = key(compiler, text, arch);
     if let Some(kept) = cache.read(&key) {
         let (usage, cubin) = kept.split_at(USAGE_BYTES);
         let number = |k: usize| u32::from_le_bytes(usage[4 * k..][..4].try_into().unwrap());
