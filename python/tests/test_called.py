@@ -324,6 +324,35 @@ def test_a_callback_sees_every_lower_place_and_stops_a_fit(traced, more):
         fz.least_squares(fun, start, callback=lambda x: 1 / 0, **more)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_start_at_the_cut_of_an_angle_leads_where_one_beside_it_does(seed):
+    """The helical valley of Moré, Garbow and Hillstrom, of random size, and its own start first."""
+    rng = np.random.default_rng(seed)
+    pitch, radius, weight = (10.0, 1.0, 1.0) if seed == 0 else rng.uniform(0.5, 12, 3)
+
+    def valley(p):
+        x, y, z = untraced(p)
+        turn = np.arctan2(y, x) / (2 * np.pi)
+        return np.array([10 * (z - pitch * turn), weight * 10 * (np.hypot(x, y) - radius), z])
+
+    start = [-rng.uniform(0.5, 3), 0.0, 0.0 if seed == 0 else rng.normal()]
+    got = fz.least_squares(valley, start)
+    want = scipy_optimize.least_squares(valley, start)
+    assert got.success and want.success
+    np.testing.assert_allclose(got.x, [radius, 0, 0], atol=1e-9)
+    np.testing.assert_allclose(want.x, [radius, 0, 0], atol=1e-6)
+
+
+def test_a_jump_on_one_side_gives_the_slope_of_the_other_and_a_corner_stays_one():
+    floors = lambda p: np.array([p[0] + 5 * (p[0] > 2), 3 * p[0] - 5 * (p[0] < 2), abs(p[0] - 2)])
+    layout = differences.Layout(None, 1)
+    ends = np.array([-np.inf]), np.array([np.inf])
+    steps = differences.Steps(floors, *ends, layout)
+    at = np.array([2.0])
+    jacobian = steps.jacobian(at, floors(at))
+    np.testing.assert_allclose(jacobian[:, 0], [1, 3, 0], atol=1e-8)
+
+
 def test_a_callback_of_minpacks_method_is_refused_in_words():
     with pytest.warns(UserWarning, match="not supported with `lm`"):
         fz.least_squares(lambda p: p - 1, [0.0], method="lm", callback=lambda x: 1 / 0)

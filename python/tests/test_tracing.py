@@ -217,6 +217,7 @@ def test_pythons_own_functions_of_numbers_and_arrays_of_parameters_are_traced(f)
         (lambda x, a: a * 1j * x, "complex"),
         (lambda x, a: a + np.ones((50, 2)), "shape"),
         (lambda x, a: unknown_name * x, "NameError"),  # noqa: F821
+        (lambda x, a: sum(a * k for k in range(20_000)) * x, "20,000 operations"),
     ],
 )
 def test_what_has_no_formula_says_why(f, reason):

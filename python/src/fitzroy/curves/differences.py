@@ -32,6 +32,10 @@ ROUNDED = 1e-3
 POOR = 0.01
 #: How many times as different slopes become before steps are looked for again.
 AGAIN = 10.0
+#: Slopes that differ by more of their mean at every step are those of a jump, or of a corner.
+APART = 1.0
+#: Behind a jump a second step adds less than this part of what the first one does.
+JUMPED = 0.1
 
 
 def sizes(theta: Array) -> Array:
@@ -189,6 +193,35 @@ class Steps:
                 self.relative[k] = relative
                 # Where no step is good, the best of them says nothing about the next place.
                 self.different[k] = min(max(different, DIFFERENT / AGAIN), POOR)
+        apart = [not found <= APART for found in least]
+        if any(apart):
+            self._beside_jumps(theta, here, group.part(apart), out)
+
+    def _beside_jumps(self, theta: Array, here: Array, group: Group, out: Array) -> None:
+        """Slopes of rows that jump on one side of `theta`, as an angle does at its cut, into `out`:
+        those of the parabola through two steps to the other side."""
+        here = here[group.rows]
+        rises, slopes = [], []
+        for side in (-1.0, 1.0):
+            first, second = theta.copy(), theta.copy()
+            weights: list[list[float]] = [[], []]
+            for k in group.columns:
+                at = float(theta[k])
+                low, high = self._bounds[k]
+                step = side * STEPS[0] * (abs(at) if at != 0 else 1.0)
+                if not low <= at + 2 * step <= high:
+                    return
+                first[k], second[k] = at + step, at + 2 * step
+                of_both = _weights(float(first[k]) - at, float(second[k]) - at)
+                for to, weight in zip(weights, of_both):
+                    to.append(weight)
+            one, two = (self._values(place)[group.rows] - here for place in (first, second))
+            rises.append(np.abs(two - one) < JUMPED * np.abs(one))
+            slopes.append(group.each(weights[0]) * one + group.each(weights[1]) * two)
+        current = out[group.entries]
+        for jumps, other, beyond in ((0, 1, slopes[1]), (1, 0, slopes[0])):
+            current = np.where(rises[jumps] & ~rises[other], beyond, current)
+        out[group.entries] = current
 
     def _slopes(
         self, theta: Array, here: Array, group: Group, relative: list[float]

@@ -12,6 +12,9 @@ __all__ = ["RESERVED", "Deferred", "NoAttribute", "Node", "Recorded", "Tape", "U
 
 #: Words of the formula language that no parameter can be called.
 RESERVED = frozenset("and or not in data dim let predict target pi inf chain draw sample e".split())
+#: Operations up to which a function is traced, which takes half a second. One with more is a product
+#: of large matrices, which NumPy computes sooner than a formula of all its terms is made.
+MOST_OPERATIONS = 20_000
 #: Nested operations up to which an expression is written in one piece.
 DEEPEST = 40
 
@@ -85,6 +88,8 @@ class Tape:
 
     def apply(self, form: str, args: tuple[Node, ...]) -> Node:
         """A new operation."""
+        if len(self.operations) >= MOST_OPERATIONS:
+            raise Untraceable(f"the function takes more than {MOST_OPERATIONS:,} operations")
         node = Node(form, args)
         self.operations.append(node)
         return node
