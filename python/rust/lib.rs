@@ -48,6 +48,8 @@ fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(traces::report, m)?)?;
     m.add_function(wrap_pyfunction!(weather::weather_train, m)?)?;
     m.add_function(wrap_pyfunction!(weather::weather_score, m)?)?;
+    m.add_function(wrap_pyfunction!(weather::weather_tune, m)?)?;
+    m.add_function(wrap_pyfunction!(weather::weather_export, m)?)?;
     m.add_function(wrap_pyfunction!(weather::weather_forecast, m)?)?;
     m.add_function(wrap_pyfunction!(foreign::sample_density, m)?)?;
     Ok(())

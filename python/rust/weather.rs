@@ -18,6 +18,25 @@ type Happened = Vec<(&'static str, Vec<(&'static str, f64)>, String)>;
 /// Notes as a training or a scoring tells them: kind and text.
 type Notes = Vec<(&'static str, String)>;
 
+/// How much is done of how much.
+#[derive(Default)]
+struct Done(Mutex<(usize, usize)>);
+
+impl Done {
+    fn set(&self, made: usize, all: usize) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (made, all);
+    }
+
+    /// Tells Python, once it is known how much there is.
+    fn tell(&self, py: Python<'_>, told: Option<&Py<PyAny>>) -> PyResult<()> {
+        let (made, all) = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match told {
+            Some(told) if all > 0 => told.call1(py, (made, all)).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+}
+
 fn words_of(event: &Event<'_>) -> (&'static str, Vec<(&'static str, f64)>, String) {
     let none = String::new();
     match event {
@@ -120,16 +139,10 @@ pub(crate) fn weather_score(
 ) -> PyResult<(String, PathBuf, bool, Notes)> {
     let (stop, face) = (AtomicBool::new(false), Arc::new(Notebook::new(false)));
     let shown: Arc<dyn Face> = face.clone();
-    let done = Mutex::new((0, 0));
-    let tick = |py: Python<'_>| {
-        let (made, all) = *done.lock().unwrap_or_else(PoisonError::into_inner);
-        match &progress {
-            Some(told) if all > 0 => told.call1(py, (made, all)).map(|_| ()),
-            _ => Ok(()),
-        }
-    };
+    let done = Done::default();
+    let tick = |py: Python<'_>| done.tell(py, progress.as_ref());
     let mut count = |made: usize, all: usize| {
-        *done.lock().unwrap_or_else(PoisonError::into_inner) = (made, all);
+        done.set(made, all);
         !stop.load(Ordering::Relaxed)
     };
     let work = || requests::score(&words, &shown, &mut count);
@@ -153,6 +166,45 @@ pub(crate) fn weather_score(
         scored.evaluation.passed(),
         notes,
     ))
+}
+
+/// Trains with every combination of settings: those with values that are tried, as `name=a,b`, the folder, and those that all
+/// trials share; the document as JSON, and notes.
+///
+/// # Errors
+/// What is wrong with settings or data; `KeyboardInterrupt`.
+#[pyfunction]
+#[pyo3(signature = (sweeps, out, words, progress=None))]
+pub(crate) fn weather_tune(
+    py: Python<'_>,
+    sweeps: Vec<String>,
+    out: PathBuf,
+    words: Vec<String>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(String, Notes)> {
+    let (stop, face) = (AtomicBool::new(false), Arc::new(Notebook::new(false)));
+    let shown: Arc<dyn Face> = face.clone();
+    let done = Done::default();
+    let tick = |py: Python<'_>| done.tell(py, progress.as_ref());
+    // One that begins is not done.
+    let told = |number: usize, all: usize| done.set(number - 1, all);
+    let work = || requests::tune(&sweeps, out, &words, &stop, &told, &shown);
+    let (tuned, trouble) = attended(py, &stop, tick, work);
+    if let Some(trouble) = trouble {
+        return Err(trouble);
+    }
+    Ok((tuned.map_err(raised)?.to_string(), face.notes()))
+}
+
+/// Writes one step of a checkpoint as a model of ONNX by settings; the document as JSON, and notes.
+///
+/// # Errors
+/// What is wrong with settings, data or the model.
+#[pyfunction]
+pub(crate) fn weather_export(py: Python<'_>, words: Vec<String>) -> PyResult<(String, Notes)> {
+    let face = Notebook::new(false);
+    let made = py.detach(|| requests::export(&words, &face));
+    Ok((made.map_err(raised)?.to_string(), face.notes()))
 }
 
 /// Writes a forecast by settings; its file, its times, and notes.

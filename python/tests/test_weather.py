@@ -189,6 +189,46 @@ def test_weights_forecast_the_same_in_numpy(data, tmp_path):
         assert np.median(changes) > 0.01
 
 
+def test_the_best_of_several_trainings_is_the_one_whose_losses_fell_furthest(data, tmp_path):
+    pytest.importorskip("pandas")
+    settings = {k: v for k, v in NETWORK.items() if k not in ("learning_rate", "progressbar")}
+    sweep = {"learning_rate": [1e-2, 1e-6], "latent_size": (8, 12)}
+    settings.pop("latent_size", None)
+    found = weather.tune(data, sweep, tmp_path / "all", progressbar=False, **settings)
+    assert len(found.trials) == 4 and "learning_rate 0.01" in repr(found)
+    frame = found.to_dataframe()
+    assert frame["beside_start"].is_monotonic_increasing and set(frame["latent-size"]) == {8, 12}
+    # A trial by itself is the same training.
+    row = found.trials[0]
+    own = {name.replace("-", "_"): value for name, value in row["settings"].items()}
+    alone = weather.train(data, tmp_path / "alone", progressbar=False, **settings, **own)
+    best = found.best
+    assert best.document["best_validation_loss"] == alone.document["best_validation_loss"]
+    assert best.checkpoint.is_file() and Path(row["folder"]) == best.folder
+    runs = [json.loads((Path(r["folder"]) / "run.json").read_text()) for r in found.trials]
+    ratios = [run["best_beside_start"] for run in runs]
+    assert ratios == sorted(ratios) == [r["beside_start"] for r in found.trials]
+    # What has ended is not made again.
+    begun = best.checkpoint.stat().st_mtime_ns
+    again = weather.tune(data, sweep, tmp_path / "all", progressbar=False, **settings)
+    assert again.trials == found.trials and best.checkpoint.stat().st_mtime_ns == begun
+    cases = (({}, ValueError), ({"batch_size": 3}, TypeError), ({"out": ["a"]}, ValueError))
+    for wrong, error in cases:
+        with pytest.raises(error, match="sweep"):
+            weather.tune(data, wrong, tmp_path / "no", **settings)
+
+
+def test_an_exported_step_is_the_file_that_the_program_writes(data, trained, tmp_path):
+    file = weather.export(data, trained, tmp_path / "step.onnx")
+    assert file == tmp_path / "step.onnx"
+    command = [sys.executable, "-m", "fitzroy", "weather", "export", "--data", str(data)]
+    command += ["--checkpoint", str(trained.checkpoint), "--output", str(tmp_path / "same.onnx")]
+    subprocess.run(command, check=True, capture_output=True)
+    assert file.read_bytes() == (tmp_path / "same.onnx").read_bytes()
+    with pytest.raises(ValueError, match="latent_size"):
+        weather.export(data, trained, tmp_path / "no.onnx", latent_size=3)
+
+
 def test_an_ensemble_is_scored_as_numpy_does(data, tmp_path):
     xr = pytest.importorskip("xarray")
     trained = weather.train(data, tmp_path / "all", members=3, **{**NETWORK, "learning_rate": 1e-2})

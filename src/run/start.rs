@@ -151,7 +151,7 @@ fn sentence(
         (false, _) if value > 0.0 => "the density has no upper bound there; give it a proper prior",
         (false, _) => "the density is 0 there; check its support",
     };
-    format!("{of} is the first term that is not ({value}): {why}")
+    format!("{of} is the first term that is not finite ({value}): {why}")
 }
 
 /// The first parameter whose slope is not finite at the centre.

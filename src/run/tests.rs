@@ -453,19 +453,19 @@ fn a_run_that_cannot_start_names_the_term_and_its_row() {
     let cases = [
         (
             "data y[obs]\na ~ Exponential(1)\ny[obs] ~ Uniform(0, a)",
-            "the likelihood of `y`, row 2 (value 1000000000) is the first term that is not (-inf)",
+            "the likelihood of `y`, row 2 (value 1000000000) is the first term that is not finite (-inf)",
         ),
         (
             "data y[obs]\na ~ Normal(0, 1)\ny[obs] ~ Normal(0, -exp(a))",
-            "the likelihood of `y`, row 1 (value 0.1) is the first term that is not (NaN)",
+            "the likelihood of `y`, row 1 (value 0.1) is the first term that is not finite (NaN)",
         ),
         (
             "data y[obs]\na ~ Normal(0, 1)\nb ~ Normal(0, -exp(a))\ny[obs] ~ Normal(b, 1)",
-            "the prior of `b` is the first term that is not (NaN)",
+            "the prior of `b` is the first term that is not finite (NaN)",
         ),
         (
             "data y[obs]\na ~ Normal(0, 1)\ny[obs] ~ Normal(a, 1)\ntarget += log(-exp(a))",
-            "`target (line 4)` is the first term that is not (NaN)",
+            "`target (line 4)` is the first term that is not finite (NaN)",
         ),
     ];
     for (model, part) in cases {

@@ -60,15 +60,44 @@ pub fn forecast(words: &Words, face: &dyn Face) -> Result<(Forecast, PathBuf)> {
     as_settings(weather::forecast(words, face))
 }
 
+/// Settings as flags.
+pub(crate) fn flags(words: &Words) -> impl Iterator<Item = String> {
+    words.iter().map(|word| match word.split_once('=') {
+        Some((name, value)) => format!("--{}={value}", name.replace('_', "-")),
+        None => format!("--{}", word.replace('_', "-")),
+    })
+}
+
+/// Trains with every combination of settings, as `fitzroy weather tune` does: `sweeps` are settings with the values that are
+/// tried, as `latent-size=32,64`, `shared` those of every trial, which lie in the folder `out`. `told` hears of each trial
+/// before it begins: its number from 1, and how many there are. The document names the trials that have ended, the best first.
+///
+/// # Errors
+/// Those of the flags and of the trainings.
+pub fn tune(
+    sweeps: &Words,
+    out: PathBuf,
+    shared: &Words,
+    stop: &AtomicBool,
+    told: &dyn Fn(usize, usize),
+    face: &Arc<dyn Face>,
+) -> Result<Value> {
+    as_settings(weather::tune(sweeps, out, shared, stop, told, face))
+}
+
+/// Writes one step of a checkpoint as a model of ONNX, by the settings of `fitzroy weather export`; the document names the file.
+///
+/// # Errors
+/// Those of the flags and of the model.
+pub fn export(words: &Words, face: &dyn Face) -> Result<Value> {
+    as_settings(weather::export(words, face))
+}
+
 /// What a parser makes of settings.
 pub(crate) fn matches(parser: Command, words: &Words, first: &[&str]) -> Result<ArgMatches> {
     let name = parser.get_name().to_string();
-    let flags = words.iter().map(|word| match word.split_once('=') {
-        Some((name, value)) => format!("--{}={value}", name.replace('_', "-")),
-        None => format!("--{}", word.replace('_', "-")),
-    });
     let first = first.iter().map(ToString::to_string);
-    let all = std::iter::once(name).chain(first).chain(flags);
+    let all = std::iter::once(name).chain(first).chain(flags(words));
     parser.try_get_matches_from(all).map_err(|error| {
         let text = error.to_string();
         let asks = matches!(error.kind(), Wrong::DisplayHelp | Wrong::DisplayVersion);

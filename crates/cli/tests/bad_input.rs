@@ -218,7 +218,7 @@ fn a_model_that_cannot_start_names_the_term() {
         &["--data", "d.csv"],
         "no starting point: the log density was not finite at 100 points around the centre of the \
          prior; the likelihood of `y`, row 2 (value 1000000000) is the first term that is not \
-         (-inf): the model cannot give this value: check the data against the support, or let the \
+         finite (-inf): the model cannot give this value: check the data against the support, or let the \
          parameters reach it",
     );
 }
@@ -306,7 +306,7 @@ fn settings_out_of_range_are_named() {
         ),
         (["--draws", "0"], "--draws is 0; use at least 1"),
         (["--cores", "0"], "--cores is 0; use at least 1"),
-        (["--chains", "0"], "chains is 0; use at least 1"),
+        (["--chains", "0"], "--chains is 0; use at least 1"),
         (
             ["--max-treedepth", "40"],
             "maximum tree depth is 40; use 1 to 20 (10 is usual)",

@@ -624,3 +624,62 @@ fn training_goes_on_from_its_checkpoint_to_the_same_bytes() {
     let read = |path: &Path| fs::read(path).expect("readable");
     assert!(read(&a) == read(&b));
 }
+
+/// Catches: trials that a task makes and others miss, flags of the job that do not reach the training behind `--`, and tables
+/// whose best row is not the first.
+#[test]
+fn trials_that_are_spread_over_tasks_are_those_of_one_command() {
+    let Some(cluster) = Cluster::start("tuning") else {
+        return;
+    };
+    let synth = [&["weather", "synth", "--out", "a.nc"], &SMALL_WEATHER[..]].concat();
+    cluster.fitzroy(&synth).ends_with(0);
+    let (front, behind) = (
+        ["weather", "tune", "--sweep", "learning-rate=1e-6,1e-2,1e-4"],
+        [
+            "--data",
+            "a.nc",
+            "--latent-size",
+            "16",
+            "--num-gnn-layers",
+            "1",
+            "--mlp-num-hidden-layers",
+            "1",
+            "--boundary-width",
+            "1",
+            "--max-steps",
+            "6",
+            "--validation-frequency",
+            "2",
+        ],
+    );
+    let own = [
+        &front[..],
+        &["--out", "whole", "--"],
+        &behind,
+        &["--threads", "1"],
+    ]
+    .concat();
+    cluster.fitzroy(&own).ends_with(0);
+    let command = [&front[..], &["--"], &behind].concat();
+    cluster
+        .submit("r", &["--split", "parts:4"], &command)
+        .ends_with(2);
+    cluster
+        .submit("r", &["--split", "parts:2"], &command)
+        .ends_with(0);
+    cluster.wait();
+    // Seconds and folders are those of the place.
+    let rows = |file: &str| -> Vec<String> {
+        let text = fs::read_to_string(cluster.path(file)).expect("written");
+        let kept = |line: &str| -> String {
+            let cells: Vec<&str> = line.split(',').collect();
+            [&cells[..6], &cells[7..8]].concat().join(",")
+        };
+        text.lines().map(kept).collect()
+    };
+    let (got, want) = (rows("r/tune.csv"), rows("whole/tune.csv"));
+    assert_eq!(got, want);
+    assert!(got.len() == 4 && got[1].contains("1e-2"), "{got:?}");
+    assert!(cluster.path("r/task-1/trial-03/best.safetensors").is_file());
+}

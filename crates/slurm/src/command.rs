@@ -14,6 +14,8 @@ pub enum Share {
     Sets,
     /// A block of subjects, by `--block K/N` from 1.
     Blocks,
+    /// Some of the trainings, by `--task I/N` from 0, of which each has other settings.
+    Trials,
 }
 
 /// How a command that was stopped goes on when it is started again.
@@ -23,6 +25,8 @@ pub enum Resume {
     Flag,
     /// `--resume-from FOLDER`: from its newest checkpoint, exactly.
     Checkpoint,
+    /// The same command: from what it finds in its folder, exactly.
+    Same,
     /// From the start, into the same folder.
     Again,
     /// From the start; its JSON document on stdout is its result.
@@ -40,6 +44,8 @@ pub struct Kind {
     pub resume: Resume,
     /// Tables that it leaves in its folder, which `collect` puts under one another.
     pub tables: &'static [&'static str],
+    /// The column by which the rows of these are sorted when they stand under one another, smallest first.
+    pub sorted_by: Option<&'static str>,
     /// Whether several GPUs of a node share its work.
     pub shares_gpus: bool,
 }
@@ -55,6 +61,7 @@ const fn kind(
         share,
         resume,
         tables,
+        sorted_by: None,
         shares_gpus: false,
     }
 }
@@ -68,7 +75,7 @@ const fn on_gpus(kind: Kind) -> Kind {
 }
 
 /// Every command that may run as a job.
-pub const KINDS: [Kind; 9] = [
+pub const KINDS: [Kind; 10] = [
     on_gpus(kind("sample", Share::Chains, Resume::Flag, &[])),
     on_gpus(kind("curve-fit", Share::Sets, Resume::Again, &["fits.csv"])),
     on_gpus(kind(
@@ -78,6 +85,10 @@ pub const KINDS: [Kind; 9] = [
         &["subjects.csv"],
     )),
     kind("weather train", Share::Whole, Resume::Checkpoint, &[]),
+    Kind {
+        sorted_by: Some("beside_start"),
+        ..kind("weather tune", Share::Trials, Resume::Same, &["tune.csv"])
+    },
     on_gpus(kind("bench sample", Share::Whole, Resume::Document, &[])),
     kind("bench hierarchical", Share::Whole, Resume::Document, &[]),
     kind("bench curve-fit", Share::Whole, Resume::Document, &[]),
@@ -95,10 +106,11 @@ pub struct Command {
 }
 
 /// Flags that the job sets itself.
-const OURS: [&str; 9] = [
+const OURS: [&str; 10] = [
     "--out",
     "--output-dir",
     "--task",
+    "--trial",
     "--block",
     "--resume",
     "--resume-from",
@@ -214,6 +226,15 @@ impl Command {
             }
         }
         found
+    }
+
+    /// The words before `--`, and those behind it: none in a command without.
+    #[must_use]
+    pub fn parts(&self) -> (&[String], Option<&[String]>) {
+        match self.arguments.iter().position(|a| a == "--") {
+            Some(at) => (&self.arguments[..at], Some(&self.arguments[at + 1..])),
+            None => (&self.arguments, None),
+        }
     }
 
     /// Whether a flag without a value is given.

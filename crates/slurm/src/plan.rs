@@ -215,6 +215,7 @@ impl Plan {
                 Share::Chains => "chains",
                 Share::Sets => "sets",
                 Share::Blocks => "blocks",
+                Share::Trials => "trials",
             },
             "profile": self.profile.name,
             "partition": self.profile.partition,

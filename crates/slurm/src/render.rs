@@ -175,17 +175,24 @@ fn start(plan: &Plan) -> String {
     let (p, command) = (&plan.profile, &plan.command);
     let mut text = String::from("\n");
     // What is strict about a run is all of it, so whoever collects is.
-    let words = command.without("--strict").words();
-    let mut line: Vec<String> = words.iter().map(|w| quoted(w)).collect();
+    let command = command.without("--strict");
+    let (front, behind) = command.parts();
+    let name = command.kind.name.split(' ').map(str::to_owned);
+    let mut line: Vec<String> = name.chain(front.iter().map(|w| quoted(w))).collect();
+    let mut machine = Vec::new();
     if p.has_gpu() && command.value("--device").is_none() {
         let device = match p.n_gpus() {
             1 => "cuda",
             _ => "cuda:all",
         };
-        line.push(format!("--device {device}"));
+        machine.push(format!("--device {device}"));
     }
     if command.value("--threads").is_none() {
-        line.push("--threads \"$SLURM_CPUS_PER_TASK\"".to_owned());
+        machine.push("--threads \"$SLURM_CPUS_PER_TASK\"".to_owned());
+    }
+    // What the machine has is for the training behind `--`.
+    if behind.is_none() {
+        line.append(&mut machine);
     }
     let n = plan.tasks.count;
     match plan.tasks.share {
@@ -195,12 +202,13 @@ fn start(plan: &Plan) -> String {
             }
             line.push(format!("--task \"$task/{n}\""));
         }
-        Share::Sets => line.push(format!("--task \"$task/{n}\"")),
+        Share::Sets | Share::Trials => line.push(format!("--task \"$task/{n}\"")),
         Share::Blocks => line.push(format!("--block \"$((task + 1))/{n}\"")),
         Share::Chains | Share::Whole => {}
     }
     match command.resume() {
         Resume::Flag => line.push("--out \"$out\" --resume".to_owned()),
+        Resume::Same => line.push("--out \"$out\"".to_owned()),
         Resume::Again => line.push("--out \"$out\" --overwrite".to_owned()),
         Resume::Checkpoint => {
             text += CHECKPOINT;
@@ -210,6 +218,11 @@ fn start(plan: &Plan) -> String {
             text += "mkdir -p \"$out\"\n";
             line.push("--json >\"$out/bench.json\"".to_owned());
         }
+    }
+    if let Some(behind) = behind {
+        line.push("--".to_owned());
+        line.extend(behind.iter().map(|w| quoted(w)));
+        line.extend(machine);
     }
     text + TRAPS + &format!("{} {} &\n", program(plan), line.join(" "))
 }
@@ -235,7 +248,7 @@ trap 'kill -USR1 \"$program\" 2>/dev/null' TERM INT
 /// `wait` comes back early when a signal was handled, so it is asked until the program has ended.
 fn wait(plan: &Plan) -> String {
     let end = match plan.command.resume() {
-        Resume::Flag | Resume::Checkpoint => REQUEUE,
+        Resume::Flag | Resume::Checkpoint | Resume::Same => REQUEUE,
         Resume::Again | Resume::Document => NO_REQUEUE,
     };
     format!(

@@ -12,7 +12,7 @@ pub enum Split {
     None,
     /// The chains in this many equal parts.
     Chains(usize),
-    /// The data sets, or blocks of subjects, in this many equal parts.
+    /// The data sets, blocks of subjects or trainings, in this many equal parts.
     Parts(usize),
 }
 
@@ -49,14 +49,16 @@ impl Split {
                 "--split chains:{count}: `{name}` has no chains that run apart; `sample` and \
                  `stop-signal fit` have"
             ))),
-            (Split::Parts(count), Share::Sets | Share::Blocks) => Ok(Tasks { count, share }),
+            (Split::Parts(count), Share::Sets | Share::Blocks | Share::Trials) => {
+                Ok(Tasks { count, share })
+            }
             (Split::Parts(count), Share::Chains) => Err(Error::usage(format!(
                 "--split parts:{count}: `{name}` is one fit of all its data; split its chains \
                  with --split chains:{count}"
             ))),
             (Split::Parts(count), Share::Whole) => Err(Error::usage(format!(
                 "--split parts:{count}: `{name}` has no parts that are fitted apart; `curve-fit \
-                 --batch-by COLUMN` and `stop-signal fit` have"
+                 --batch-by COLUMN`, `stop-signal fit` and `weather tune` have"
             ))),
         }
     }
@@ -150,6 +152,7 @@ mod tests {
         for (words, share) in [
             (&["curve-fit", "d.csv", "--batch-by", "id"][..], Share::Sets),
             (&["stop-signal", "fit", "d.csv"], Share::Blocks),
+            (&["weather", "tune", "--sweep", "seed=1,2"], Share::Trials),
         ] {
             let expected = Tasks { count: 50, share };
             assert_eq!(tasks("parts:50", words).unwrap(), expected);

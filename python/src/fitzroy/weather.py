@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Union
@@ -15,7 +15,17 @@ from . import _fitzroy
 from .progress import progress, tell
 from .words import words
 
-__all__ = ["Files", "Scores", "Training", "evaluate", "predict", "train"]
+__all__ = [
+    "Files",
+    "Scores",
+    "Training",
+    "Trials",
+    "evaluate",
+    "export",
+    "predict",
+    "train",
+    "tune",
+]
 
 #: A checkpoint: a file, a folder or a training.
 Checkpoint = Union["Training", str, "os.PathLike[str]"]
@@ -83,6 +93,42 @@ class Scores:
         return f"<fitzroy scores in {self.folder}, {'ahead' if self.passed else 'not ahead'}>"
 
 
+class Trials:
+    """Trainings with every combination of some settings."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        #: The trials that have ended, the best first: their settings, folder and losses.
+        self.trials: list[dict[str, Any]] = document["trials"]
+        #: `tune.csv`, `tune.json`, and a folder for each trial.
+        self.folder = Path(document["out"])
+
+    @property
+    def best(self) -> Training:
+        """The training whose validation losses fell furthest below those at its start."""
+        if not self.trials:
+            raise ValueError("no trial has ended")
+        folder = Path(self.trials[0]["folder"])
+        return Training(json.loads((folder / "run.json").read_text(encoding="utf-8")))
+
+    def to_dataframe(self) -> Any:
+        """The trials as a pandas DataFrame, the best first."""
+        import pandas as pd
+
+        return pd.read_csv(self.folder / "tune.csv")
+
+    def __repr__(self) -> str:
+        lines = [f"{len(self.trials)} trials in {self.folder}, the best first:"]
+        for row in self.trials:
+            settings = ", ".join(f"{k.replace('-', '_')} {v}" for k, v in row["settings"].items())
+            ratio = row["beside_start"]
+            shown = "–" if ratio is None else f"{ratio:.4f}"
+            lines.append(f"  {shown} x the start's validation losses: {settings}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
 def train(
     data: Any,
     output_dir: str | os.PathLike[str] | None = None,
@@ -119,6 +165,45 @@ def train(
         message = f"the training {out.ended}: " + " ".join(out.document.get("advice", []))
         warnings.warn(message, RuntimeWarning, stacklevel=2)
     return out
+
+
+def tune(
+    data: Any,
+    sweep: Mapping[str, Sequence[Any]],
+    out: str | os.PathLike[str] = "tune",
+    *,
+    progressbar: bool = True,
+    **settings: Any,
+) -> Trials:
+    """Trains with every combination of the values in `sweep`, and says which does best.
+
+    `sweep` has the values that are tried by settings of `train`, as `{"latent_size": [32, 64],
+    "batch_size": [2, 4]}`; `settings` are shared by all trials. Each lies in a folder of its own in
+    `out`. After Ctrl-C the same call goes on with what is not done.
+
+        found = weather.tune("regional.nc", {"latent_size": [32, 64]}, max_steps=500)
+        forecast = weather.predict("regional.nc", found.best, initial_time="2020-06-01")
+
+    Raises ValueError for what is wrong with data or settings.
+    """
+    sweeps = []
+    for name, values in sweep.items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise TypeError(f"sweep[{name!r}] is {values!r}; give a list of the values to try")
+        texts = [word.partition("=")[2] for word in words({name: [*values]})]
+        sweeps.append(f"{name}={','.join(texts)}")
+    if not sweeps:
+        raise ValueError("sweep is empty; give settings and their values, {'latent_size': [32, 64]}")
+    shown, end = progress(progressbar)
+    count = (lambda made, of: shown([made], [0], of)) if shown is not None else None
+    with Files(data) as files:
+        asked = words({"data": files, **settings})
+        try:
+            document, notes = _fitzroy.weather_tune(sweeps, os.fspath(out), asked, count)
+        finally:
+            end()
+    tell(notes, stacklevel=2)
+    return Trials(json.loads(document))
 
 
 def evaluate(
@@ -180,6 +265,25 @@ def predict(
                 return Path(file)
             message = "a forecast in memory needs xarray, and netCDF4 or h5netcdf"
             raise ImportError(f"{message}; name a file with output='...' ({error})") from None
+
+
+def export(
+    data: Any,
+    checkpoint: Checkpoint,
+    output: str | os.PathLike[str],
+    **settings: Any,
+) -> Path:
+    """Writes one step of a trained forecast as a model of ONNX, and gives its file.
+
+    The model takes two states, the state at the boundary and the forcings, in the units of the
+    channels, and gives the next state. Any file of the archive will do for `data`. `settings` are
+    those of `fitzroy weather export`.
+    """
+    with Files(data) as files:
+        asked = {"data": files, "checkpoint": _place(checkpoint), "output": os.fspath(output)}
+        document, notes = _fitzroy.weather_export(words({**asked, **settings}))
+    tell(notes, stacklevel=2)
+    return Path(json.loads(document)["file"])
 
 
 class Files:

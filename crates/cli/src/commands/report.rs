@@ -9,7 +9,7 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::report::{facts, page};
 use fitzroy_session::traces::IN_MEMORY_BYTES;
 use fitzroy_session::weather::pages;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Flags of `fitzroy report`.
 #[derive(Args)]
@@ -58,12 +58,34 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome> {
         terminal::out(format_args!("wrote {}", out.display()));
         return Ok(Outcome::Done);
     }
+    if is_folder && is_fit(&args.run) {
+        return page_of_fit(&args.run);
+    }
     let opened = open_trace(&args.run, IN_MEMORY_BYTES)?;
     let facts = facts(&args.run);
     let page = page(opened, &facts).map_err(|error| error.context(args.run.display()))?;
     plot::write(&out, page.html().as_bytes())?;
     terminal::out(format_args!("wrote {}", out.display()));
     Ok(Outcome::Done)
+}
+
+/// Whether `curve-fit` wrote the folder.
+fn is_fit(folder: &Path) -> bool {
+    folder.join("fit.json").is_file()
+}
+
+/// The page of a fit is written with it: its rows, which it shows, are not kept.
+fn page_of_fit(folder: &Path) -> Result<Outcome> {
+    let page = folder.join("report.html");
+    if page.is_file() {
+        terminal::out(format_args!("the page is {}", page.display()));
+        return Ok(Outcome::Done);
+    }
+    let message = format!(
+        "{}: a fit of curves, which keeps no rows to draw; its page is written with it, by `fitzroy curve-fit --out`",
+        folder.display()
+    );
+    Err(Error::new(ErrorKind::Usage, message))
 }
 
 /// Says which figure or page failed.

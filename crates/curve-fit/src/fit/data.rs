@@ -126,9 +126,12 @@ impl<'d> Data<'d> {
     /// A σ that is not positive, by row.
     fn weights(&self) -> Result<Option<Vec<f64>>> {
         let refuse = |row: usize, s: f64| {
+            let cure = match s.is_nan() {
+                true => "remove the row or use ⟨missing drop⟩",
+                false => "correct it, or remove the row",
+            };
             let message = format!(
-                "row {}, sigma: {s}. A standard deviation is a positive number; remove the row or \
-                 use ⟨missing drop⟩",
+                "row {}, sigma: {s}. A standard deviation is a positive number; {cure}",
                 row + 1
             );
             Err(Error::new(ErrorKind::Data, message))

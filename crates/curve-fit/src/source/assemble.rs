@@ -53,6 +53,11 @@ impl Columns {
         if let Some((_, why)) = self.spoilt.iter().find(|c| c.0 == name) {
             return Err(Error::data(why.clone()));
         }
+        if self.labels.iter().any(|c| c.0 == name) {
+            return Err(Error::data(format!(
+                "{what}: column `{name}` holds words, and numbers are needed"
+            )));
+        }
         let all = self.names().join(", ");
         Err(Error::data(format!(
             "{what}: there is no column `{name}`; the columns are {all}"

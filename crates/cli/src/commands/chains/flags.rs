@@ -22,7 +22,7 @@ pub(crate) struct ChainFlags {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) chains: usize,
     /// Warm-up transitions per chain
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, alias = "warmup")]
     tune: usize,
     /// End the warm-up before --tune transitions once its chains agree and what they teach no longer
     /// changes
@@ -146,6 +146,7 @@ impl ChainFlags {
             return usage("--publish-every must be 0 or above".into());
         }
         for (flag, zero) in [
+            ("--chains", self.chains == 0),
             ("--draws", self.draws == 0),
             ("--cores", self.cores == Some(0)),
         ] {

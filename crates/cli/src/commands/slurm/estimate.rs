@@ -2,6 +2,7 @@
 
 use super::prepare::io;
 use crate::commands::curve_fit::large;
+use crate::commands::weather::trials;
 use fitzroy::{Error, Result};
 use fitzroy_slurm::command::{Command, Share};
 use fitzroy_slurm::plan::{Basis, Estimate, Time, cpus};
@@ -32,6 +33,7 @@ pub(super) fn of_task(
     match command.kind.name {
         "sample" | "stop-signal fit" => chains(program, command, profile, tasks).map(Some),
         "weather train" => training(program, command, profile).map(Some),
+        "weather tune" => tuning(program, command, profile, tasks).map(Some),
         "curve-fit" => {
             let estimate = curves(command, tasks)?;
             try_first(program, command)?;
@@ -103,6 +105,24 @@ fn card_time(gpus: &str, document: &Value) -> Option<Time> {
             basis: Basis::Card(word.to_owned()),
         })
     })
+}
+
+/// A training with the settings that all trials share, for each trial of a task.
+fn tuning(program: &Path, command: &Command, profile: &Profile, tasks: Tasks) -> Result<Estimate> {
+    let (n, shared) = trials(&command.arguments)?;
+    if tasks.count > n {
+        let count = tasks.count;
+        return Err(Error::usage(format!(
+            "--split parts:{count}: the sweep has {n} trials; take at most parts:{n}"
+        )));
+    }
+    let words = ["weather".to_owned(), "train".to_owned()];
+    let one = Command::parse(&[&words[..], &shared].concat())?;
+    let mut estimate = training(program, &one, profile)?;
+    if let Some(time) = &mut estimate.time {
+        time.seconds *= n.div_ceil(tasks.count) as f64;
+    }
+    Ok(estimate)
 }
 
 fn training(program: &Path, command: &Command, profile: &Profile) -> Result<Estimate> {

@@ -26,7 +26,12 @@ pub(super) fn collect(
             .map(|&t| folder::task(run, t).join(table))
             .collect();
         let path = run.join(table);
-        folder::write(&path, &joined(&files)?)?;
+        let rows = joined(&files)?;
+        let rows = match command.kind.sorted_by {
+            Some(column) => sorted(&rows, column),
+            None => rows,
+        };
+        folder::write(&path, &rows)?;
         written.push(path);
     }
     let rows: Vec<Value> = take.iter().map(|&task| verdict(run, task)).collect();
@@ -84,6 +89,23 @@ fn joined(files: &[PathBuf]) -> Result<String> {
         out.push_str(rows);
     }
     Ok(out)
+}
+
+/// The rows of a table by the numbers of `column`, the smallest first; what is no number comes last.
+fn sorted(table: &str, column: &str) -> String {
+    let mut lines = table.lines();
+    let header = lines.next().unwrap_or_default();
+    let Some(at) = header.split(',').position(|name| name == column) else {
+        return table.to_owned();
+    };
+    let number = |line: &&str| {
+        let cell = line.split(',').nth(at).and_then(|cell| cell.parse().ok());
+        cell.unwrap_or(f64::INFINITY)
+    };
+    let mut rows: Vec<&str> = lines.collect();
+    rows.sort_by(|a, b| number(a).total_cmp(&number(b)));
+    rows.insert(0, header);
+    rows.join("\n") + "\n"
 }
 
 /// What a task says of itself, in a few numbers.

@@ -33,7 +33,7 @@ pub(super) struct JobArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// How the run is spread over tasks: none, chains:N (sample), or parts:N (data sets of curve-fit
-    /// --batch-by, subjects of stop-signal fit)
+    /// --batch-by, subjects of stop-signal fit, trials of weather tune)
     #[arg(long, value_name = "SPLIT", default_value = "none")]
     split: Split,
     /// Tasks that may run at once, at most

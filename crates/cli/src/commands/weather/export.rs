@@ -2,11 +2,13 @@
 
 use super::common::{Data, Scratch};
 use crate::exit::Outcome;
+use crate::requests::{Words, matches};
 use crate::{face, json, terminal};
-use clap::Args;
+use clap::{Args, FromArgMatches};
 use fitzroy::Result;
-use fitzroy_session::weather::Exporting;
-use serde_json::json;
+use fitzroy_session::face::Face;
+use fitzroy_session::weather::{Exported, Exporting};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Flags of `fitzroy weather export`.
@@ -33,26 +35,46 @@ pub(crate) struct ExportArgs {
     json: bool,
 }
 
+impl ExportArgs {
+    fn write(&self, face: &dyn Face) -> Result<Exported> {
+        let exporting = Exporting {
+            data: &self.data.data,
+            reading: self.data.reading()?,
+            scratch: self.scratch.scratch.as_deref(),
+            checkpoint: &self.checkpoint,
+            output: &self.output,
+        };
+        exporting.run(face)
+    }
+
+    fn json(&self, made: &Exported) -> Value {
+        let (nodes, channels) = made.state;
+        json!({
+            "file": self.output.display().to_string(),
+            "checkpoint": made.checkpoint.display().to_string(),
+            "bytes": made.bytes, "nodes": nodes, "channels": channels,
+        })
+    }
+}
+
+/// Writes the model by settings; the document of `--json`.
+pub(crate) fn export(words: &Words, face: &dyn Face) -> Result<Value> {
+    let parser = ExportArgs::augment_args(clap::Command::new("export"));
+    let mut found = matches(parser, words, &[])?;
+    let args = ExportArgs::from_arg_matches_mut(&mut found).expect("matches of the same flags");
+    Ok(args.json(&args.write(face)?))
+}
+
 /// Writes the model and says so.
 pub(crate) fn run(args: &ExportArgs) -> Result<Outcome> {
-    let exporting = Exporting {
-        data: &args.data.data,
-        reading: args.data.reading()?,
-        scratch: args.scratch.scratch.as_deref(),
-        checkpoint: &args.checkpoint,
-        output: &args.output,
-    };
-    let made = exporting.run(&*face::notes())?;
-    let file = args.output.display().to_string();
+    let made = args.write(&*face::notes())?;
     let (nodes, channels) = made.state;
     if args.json {
-        json::print(&json!({
-            "file": file, "checkpoint": made.checkpoint.display().to_string(),
-            "bytes": made.bytes, "nodes": nodes, "channels": channels,
-        }));
+        json::print(&args.json(&made));
     } else {
         terminal::out(format_args!(
-            "wrote {file}: a step of {}, {nodes} points of {channels} channels, {:.1} MB",
+            "wrote {}: a step of {}, {nodes} points of {channels} channels, {:.1} MB",
+            args.output.display(),
             made.checkpoint.display(),
             made.bytes as f64 / 1e6
         ));

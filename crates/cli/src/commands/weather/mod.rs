@@ -13,8 +13,10 @@ mod train;
 mod tune;
 
 pub(crate) use evaluate::score;
+pub(crate) use export::export;
 pub(crate) use predict::forecast;
 pub(crate) use train::train;
+pub(crate) use tune::{trials, tune};
 
 use crate::exit::Outcome;
 use clap::{Args, Subcommand};

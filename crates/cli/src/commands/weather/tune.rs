@@ -2,8 +2,10 @@
 
 use super::train::train_with;
 use crate::exit::Outcome;
+use crate::requests::{Words, flags};
+use crate::task::Task;
 use crate::{face, interrupt, json, terminal};
-use clap::Args;
+use clap::{Args, FromArgMatches};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::face::Face;
 use fitzroy_session::folder::replace;
@@ -29,8 +31,11 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "FLAG=VALUES", required = true, num_args = 1..)]
     sweep: Vec<String>,
     /// Make this trial alone, counted from 1
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", conflicts_with = "task")]
     trial: Option<usize>,
+    /// The trials of task I of N, I from 0, with a table of their own
+    #[arg(long, value_name = "I/N")]
+    task: Option<Task>,
     /// Folder for the trials
     #[arg(long, value_name = "DIR", default_value = "tune")]
     out: PathBuf,
@@ -137,17 +142,21 @@ impl TuneArgs {
         let ratio = |row: &Value| row["beside_start"].as_f64().unwrap_or(f64::INFINITY);
         rows.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
         let flags: Vec<&str> = trials[0].iter().map(|(flag, _)| flag.as_str()).collect();
-        const REST: [&str; 6] = [
+        const REST: [&str; 7] = [
             "beside_start",
             "best_validation_loss",
             "parameters",
             "steps",
             "total_s",
             "ended",
+            "folder",
         ];
         let mut csv = format!("trial,{},{}\n", flags.join(","), REST.join(","));
         for row in &rows {
             let plain = |value: &Value| match value {
+                Value::String(text) if text.contains([',', '"']) => {
+                    format!("\"{}\"", text.replace('"', "\"\""))
+                }
                 Value::String(text) => text.clone(),
                 Value::Null => String::new(),
                 other => other.to_string(),
@@ -162,44 +171,126 @@ impl TuneArgs {
         replace(&self.out.join("tune.json"), document.as_bytes())?;
         Ok(rows)
     }
+
+    /// Makes the trials that have not ended. `told` hears of each before it begins: its number, how many there are, and
+    /// what it tries.
+    fn make_all(
+        &self,
+        stop: &AtomicBool,
+        face: &Arc<dyn Face>,
+        told: &dyn Fn(usize, usize, &Trial),
+    ) -> Result<Trials> {
+        let trials = combinations(&self.sweep)?;
+        let n = trials.len();
+        let wanted = match (self.trial, self.task) {
+            (Some(k), _) if k == 0 || k > n => {
+                let message = format!("--trial {k}: there are {n} trials, counted from 1");
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+            (Some(k), _) => k - 1..k,
+            (None, Some(task)) => task.share(n, "trials")?,
+            (None, None) => 0..n,
+        };
+        std::fs::create_dir_all(&self.out)
+            .map_err(|e| Error::new(ErrorKind::Io, format!("{}: {e}", self.out.display())))?;
+        let mut failed = false;
+        for (number, trial) in wanted.map(|k| (k + 1, &trials[k])) {
+            if ended(&self.folder(number)).is_some() {
+                continue;
+            }
+            told(number, n, trial);
+            let document = self.make(number, trial, stop, face)?;
+            failed |= matches!(document["ended"].as_str(), Some("diverged" | "degenerate"));
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        // Other trials may be under way.
+        let whole = self.trial.is_none() && !stop.load(Ordering::Relaxed);
+        let rows = match whole {
+            true => self.collect(&trials)?,
+            false => Vec::new(),
+        };
+        Ok(Trials {
+            trials,
+            rows,
+            failed,
+        })
+    }
+
+    fn json(&self, rows: Vec<Value>) -> Value {
+        json!({"out": self.out.display().to_string(), "trials": rows})
+    }
+}
+
+/// How many trials a command line of `fitzroy weather tune` makes, by the words behind that, and what is asked of `train`.
+///
+/// # Errors
+/// Those of the flags.
+pub(crate) fn trials(words: &[String]) -> Result<(usize, Vec<String>)> {
+    let parser = TuneArgs::augment_args(clap::Command::new("tune").no_binary_name(true));
+    let found = parser.try_get_matches_from(words);
+    let args = found.and_then(|mut found| TuneArgs::from_arg_matches_mut(&mut found));
+    let args = args.map_err(|e| {
+        let text = e.to_string();
+        let first = text.split("\n\n").next().unwrap_or_default();
+        let first = first.trim_start_matches("error: ");
+        let hint = match words.iter().any(|word| word == "--") {
+            true => "",
+            false => "; the flags of train stand behind a -- of their own",
+        };
+        Error::new(ErrorKind::Usage, format!("{first}{hint}"))
+    })?;
+    Ok((combinations(&args.sweep)?.len(), args.train))
+}
+
+/// What became of all trials.
+struct Trials {
+    trials: Vec<Trial>,
+    /// Those that have ended, the best first.
+    rows: Vec<Value>,
+    /// Whether one diverged or degenerated.
+    failed: bool,
+}
+
+/// Makes trials by settings: `sweeps` as for `--sweep`, in a folder `out`, with the settings of train that all share. `told`
+/// hears of each before it begins: its number, and how many there are.
+pub(crate) fn tune(
+    sweeps: &Words,
+    out: PathBuf,
+    shared: &Words,
+    stop: &AtomicBool,
+    told: &dyn Fn(usize, usize),
+    face: &Arc<dyn Face>,
+) -> Result<Value> {
+    let args = TuneArgs {
+        sweep: sweeps.to_vec(),
+        trial: None,
+        task: None,
+        out,
+        json: true,
+        train: flags(shared).collect(),
+    };
+    let made = args.make_all(stop, face, &|k, n, _| told(k, n))?;
+    Ok(args.json(made.rows))
 }
 
 /// Makes the trials and says which is the best.
 pub(crate) fn run(args: &TuneArgs) -> Result<Outcome> {
-    let trials = combinations(&args.sweep)?;
-    let n = trials.len();
-    let wanted = match args.trial {
-        Some(k) if k == 0 || k > n => {
-            let message = format!("--trial {k}: there are {n} trials, counted from 1");
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
-        Some(k) => k..=k,
-        None => 1..=n,
-    };
-    std::fs::create_dir_all(&args.out)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("{}: {e}", args.out.display())))?;
     let face = face::notes();
     let stop = interrupt::catch_with("stopping: the same command goes on")?;
-    let mut failed = false;
-    for number in wanted {
-        let trial = &trials[number - 1];
-        if ended(&args.folder(number)).is_some() {
-            continue;
-        }
+    let Trials {
+        trials,
+        rows,
+        failed,
+    } = args.make_all(&stop, &face, &|number, n, trial| {
         terminal::note(format_args!("trial {number} of {n}: {}", shown(trial)));
-        let document = args.make(number, trial, &stop, &face)?;
-        failed |= matches!(document["ended"].as_str(), Some("diverged" | "degenerate"));
-        if stop.load(Ordering::Relaxed) {
-            return Ok(Outcome::Interrupted);
-        }
+    })?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(Outcome::Interrupted);
     }
-    let rows = match args.trial {
-        // Other trials may be under way.
-        Some(_) => Vec::new(),
-        None => args.collect(&trials)?,
-    };
     if args.json {
-        json::print(&json!({"out": args.out.display().to_string(), "trials": rows}));
+        json::print(&args.json(rows));
     } else {
         for row in &rows {
             let trial = &trials[row["trial"].as_u64().map_or(0, |k| k as usize - 1)];
