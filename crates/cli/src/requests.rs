@@ -99,15 +99,20 @@ pub(crate) fn matches(parser: Command, words: &Words, first: &[&str]) -> Result<
     let first = first.iter().map(ToString::to_string);
     let all = std::iter::once(name).chain(first).chain(flags(words));
     parser.try_get_matches_from(all).map_err(|error| {
-        let text = error.to_string();
         let asks = matches!(error.kind(), Wrong::DisplayHelp | Wrong::DisplayVersion);
         let shown = match asks {
-            true => "help and version are of the program",
-            false => text.split("\n\n").next().unwrap_or_default(),
+            true => "help and version are of the program".into(),
+            false => first_paragraph(&error),
         };
-        let shown = shown.trim_start_matches("error: ").replace('\n', " ");
         Error::new(ErrorKind::Usage, shown)
     })
+}
+
+/// What is wrong with flags, without usage and tips.
+pub(crate) fn first_paragraph(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    first.trim_start_matches("error: ").replace('\n', " ")
 }
 
 /// Errors with flags as settings.

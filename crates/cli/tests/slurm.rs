@@ -9,7 +9,7 @@ mod program;
 
 use cluster::{Cluster, signal, until};
 use fitzroy::draws::Trace;
-use program::{SMALL_WEATHER, repository};
+use program::{SMALL_WEATHER, repository, small_shape};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -569,19 +569,7 @@ fn training_goes_on_from_its_checkpoint_to_the_same_bytes() {
     };
     let synth = [&["weather", "synth", "--out", "a.nc"], &SMALL_WEATHER[..]].concat();
     cluster.fitzroy(&synth).ends_with(0);
-    let train = [
-        "weather",
-        "train",
-        "--data",
-        "a.nc",
-        "--latent-size",
-        "16",
-        "--num-gnn-layers",
-        "1",
-        "--mlp-num-hidden-layers",
-        "1",
-        "--boundary-width",
-        "1",
+    let how = [
         "--learning-rate",
         "1e-3",
         "--num-epochs",
@@ -591,6 +579,8 @@ fn training_goes_on_from_its_checkpoint_to_the_same_bytes() {
         "--threads",
         "1",
     ];
+    let train = ["weather", "train", "--data", "a.nc"];
+    let train = [&train[..], small_shape(), &how].concat();
     cluster
         .fitzroy(&[&train[..], &["--out", "whole"]].concat())
         .ends_with(0);
@@ -634,25 +624,9 @@ fn trials_that_are_spread_over_tasks_are_those_of_one_command() {
     };
     let synth = [&["weather", "synth", "--out", "a.nc"], &SMALL_WEATHER[..]].concat();
     cluster.fitzroy(&synth).ends_with(0);
-    let (front, behind) = (
-        ["weather", "tune", "--sweep", "learning-rate=1e-6,1e-2,1e-4"],
-        [
-            "--data",
-            "a.nc",
-            "--latent-size",
-            "16",
-            "--num-gnn-layers",
-            "1",
-            "--mlp-num-hidden-layers",
-            "1",
-            "--boundary-width",
-            "1",
-            "--max-steps",
-            "6",
-            "--validation-frequency",
-            "2",
-        ],
-    );
+    let front = ["weather", "tune", "--sweep", "learning-rate=1e-6,1e-2,1e-4"];
+    let how = ["--max-steps", "6", "--validation-frequency", "2"];
+    let behind = [&["--data", "a.nc"], small_shape(), &how].concat();
     let own = [
         &front[..],
         &["--out", "whole", "--"],

@@ -149,6 +149,11 @@ pub const SMALL_WEATHER: [&str; 16] = [
     "2.5",
 ];
 
+/// Those of [`SMALL_NETWORK`] that say what the network is, and not how it is trained.
+pub fn small_shape() -> &'static [&'static str] {
+    &SMALL_NETWORK[..8]
+}
+
 /// Flags of `weather train` for a network that trains in a moment.
 pub const SMALL_NETWORK: [&str; 14] = [
     "--latent-size",

@@ -226,17 +226,17 @@ fn subtract<L: Lanes>(w: &mut [Group], t: f64, v: &[Group]) {
 }
 
 /// Σ xᵢyᵢ in eight sums, which the processor adds side by side.
-fn product(x: &[f64], y: &[f64]) -> f64 {
+pub(crate) fn dot_product(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
-    let (blocks, of_other) = (x.chunks_exact(8), y.chunks_exact(8));
-    let rest = blocks.remainder().iter().zip(of_other.remainder());
-    let rest: f64 = rest.map(|(x, y)| x * y).sum();
-    for (x, y) in blocks.zip(of_other) {
-        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
-            *sum += x * y;
+    let (left, right) = (x.chunks_exact(8), y.chunks_exact(8));
+    let tail = left.remainder().iter().zip(right.remainder());
+    let tail: f64 = tail.map(|(x, y)| x * y).sum();
+    for (x, y) in left.zip(right) {
+        for k in 0..8 {
+            sums[k] += x[k] * y[k];
         }
     }
-    sums.iter().sum::<f64>() + rest
+    sums.iter().sum::<f64>() + tail
 }
 
 /// Singular values of an m × n matrix given by columns, largest first, and the right singular
@@ -250,11 +250,11 @@ pub fn singular(columns: &mut [Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
     for _ in 0..60 {
         let mut turned = false;
         // Lengths change with each turn by what it moves from one column to the other.
-        let mut squares: Vec<f64> = columns.iter().map(|x| product(x, x)).collect();
+        let mut squares: Vec<f64> = columns.iter().map(|x| dot_product(x, x)).collect();
         for i in 0..n {
             for j in i + 1..n {
                 let (a, b) = (squares[i], squares[j]);
-                let c = product(&columns[i], &columns[j]);
+                let c = dot_product(&columns[i], &columns[j]);
                 if c.abs() <= rounding * (a * b).sqrt() || c == 0.0 {
                     continue;
                 }
@@ -272,11 +272,11 @@ pub fn singular(columns: &mut [Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
                 // What cancels is summed anew.
                 squares[i] = match a - t * c {
                     left if left > 0.1 * a => left,
-                    _ => product(&columns[i], &columns[i]),
+                    _ => dot_product(&columns[i], &columns[i]),
                 };
                 squares[j] = match b + t * c {
                     left if left > 0.1 * b => left,
-                    _ => product(&columns[j], &columns[j]),
+                    _ => dot_product(&columns[j], &columns[j]),
                 };
             }
         }
@@ -285,7 +285,7 @@ pub fn singular(columns: &mut [Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
         }
     }
     let mut order: Vec<(f64, usize)> = (0..n)
-        .map(|k| (product(&columns[k], &columns[k]).sqrt(), k))
+        .map(|k| (dot_product(&columns[k], &columns[k]).sqrt(), k))
         .collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
     let values = order.iter().map(|o| o.0).collect();
@@ -296,6 +296,7 @@ pub fn singular(columns: &mut [Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fitzroy::rng::{Purpose, Rng};
 
     #[test]
     fn a_triangle_of_blocks_has_the_gram_matrix_of_all_rows() {
@@ -339,5 +340,46 @@ mod tests {
         let (s, v) = singular(&mut [vec![3.0, 4.0], vec![0.0, 5.0]]);
         assert!((s[0] - 3.0 * 5f64.sqrt()).abs() < 1e-13 && (s[1] - 5f64.sqrt()).abs() < 1e-13);
         assert!((v[0][0].abs() - 0.5f64.sqrt()).abs() < 1e-13);
+    }
+
+    /// AᵀA v = s² v with orthonormal v, of random sizes and scales, and with columns that depend on others.
+    #[test]
+    fn singular_vectors_of_random_matrices_are_eigenvectors_of_their_squares() {
+        let mut rng = Rng::new(5, 0, 0, 0, Purpose::Data);
+        for n in [1, 2, 3, 7, 16, 41, 90] {
+            let rows = n + n / 2;
+            let mut columns: Vec<Vec<f64>> = (0..n)
+                .map(|_| {
+                    let scale = (4.0 * rng.normal()).exp();
+                    (0..rows).map(|_| scale * rng.normal()).collect()
+                })
+                .collect();
+            if n > 2 {
+                columns[2] = columns[0].iter().map(|x| -3.0 * x).collect();
+            }
+            let given = columns.clone();
+            let (values, vectors) = singular(&mut columns);
+            assert!(values.is_sorted_by(|a, b| a >= b));
+            let times = |v: &[f64]| -> Vec<f64> {
+                let row = |i: usize| given.iter().zip(v).map(|(c, x)| c[i] * x).sum();
+                (0..rows).map(row).collect()
+            };
+            let room = 1e-13 * values[0] * values[0] * n as f64;
+            for (k, (s, v)) in values.iter().zip(&vectors).enumerate() {
+                let image = times(v);
+                for (j, column) in given.iter().enumerate() {
+                    let back: f64 = column.iter().zip(&image).map(|(x, y)| x * y).sum();
+                    assert!((back - s * s * v[j]).abs() < room, "{n} {k} {j}");
+                }
+                for (l, other) in vectors.iter().enumerate() {
+                    let product: f64 = v.iter().zip(other).map(|(x, y)| x * y).sum();
+                    let unit = f64::from(u8::from(k == l));
+                    assert!((product - unit).abs() < 1e-12 * n as f64, "{n} {k} {l}");
+                }
+            }
+            if n > 2 {
+                assert!(values[n - 1] < 1e-14 * values[0] * n as f64, "{n}");
+            }
+        }
     }
 }

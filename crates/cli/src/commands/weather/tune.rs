@@ -2,7 +2,7 @@
 
 use super::train::train_with;
 use crate::exit::Outcome;
-use crate::requests::{Words, flags};
+use crate::requests::{Words, first_paragraph, flags};
 use crate::task::Task;
 use crate::{face, interrupt, json, terminal};
 use clap::{Args, FromArgMatches};
@@ -232,14 +232,11 @@ pub(crate) fn trials(words: &[String]) -> Result<(usize, Vec<String>)> {
     let found = parser.try_get_matches_from(words);
     let args = found.and_then(|mut found| TuneArgs::from_arg_matches_mut(&mut found));
     let args = args.map_err(|e| {
-        let text = e.to_string();
-        let first = text.split("\n\n").next().unwrap_or_default();
-        let first = first.trim_start_matches("error: ");
         let hint = match words.iter().any(|word| word == "--") {
             true => "",
             false => "; the flags of train stand behind a -- of their own",
         };
-        Error::new(ErrorKind::Usage, format!("{first}{hint}"))
+        Error::new(ErrorKind::Usage, format!("{}{hint}", first_paragraph(&e)))
     })?;
     Ok((combinations(&args.sweep)?.len(), args.train))
 }

@@ -1,5 +1,7 @@
 //! What columns explain of a response, beside others: least squares by an orthonormal basis.
 
+use crate::method::dense::dot_product;
+
 /// Orthonormal columns, and what they leave of a response.
 #[derive(Clone, Debug)]
 pub(super) struct Basis {
@@ -33,36 +35,36 @@ impl Basis {
 
     /// Σ rest².
     pub(super) fn cost(&self) -> f64 {
-        dot(&self.rest, &self.rest)
+        dot_product(&self.rest, &self.rest)
     }
 
     /// Adds `column`, unless it depends on those before.
     pub(super) fn push(&mut self, column: &[f64]) {
         let mut own = column.to_vec();
-        let before = dot(&own, &own);
+        let before = dot_product(&own, &own);
         // Twice is enough.
         for _ in 0..2 {
             for q in &self.columns {
-                let along = dot(q, &own);
+                let along = dot_product(q, &own);
                 subtract(&mut own, along, q);
             }
         }
-        let size = dot(&own, &own);
+        let size = dot_product(&own, &own);
         if !(size > DEPENDENT * before && size.is_finite()) {
             return;
         }
         let scale = 1.0 / size.sqrt();
         own.iter_mut().for_each(|x| *x *= scale);
-        let along = dot(&own, &self.rest);
+        let along = dot_product(&own, &self.rest);
         subtract(&mut self.rest, along, &own);
         self.columns.push(own);
     }
 
     /// How much a single `column` explains, and the sign of its factor.
     pub(super) fn fall(&self, column: &[f64]) -> (f64, f64) {
-        let along = dot(column, &self.rest);
-        let before = dot(column, column);
-        let within = |q: &Vec<f64>| dot(q, column).powi(2);
+        let along = dot_product(column, &self.rest);
+        let before = dot_product(column, column);
+        let within = |q: &Vec<f64>| dot_product(q, column).powi(2);
         let size = before - self.columns.iter().map(within).sum::<f64>();
         match size > 1e-6 * before {
             true => (along * along / size, along.signum()),
@@ -74,10 +76,10 @@ impl Basis {
     fn beside(&self, column: &[f64]) -> Option<Vec<f64>> {
         let mut left = column.to_vec();
         for q in &self.columns {
-            let along = dot(q, &left);
+            let along = dot_product(q, &left);
             subtract(&mut left, along, q);
         }
-        let (size, before) = (dot(&left, &left), dot(column, column));
+        let (size, before) = (dot_product(&left, &left), dot_product(column, column));
         let scale = 1.0 / size.sqrt();
         left.iter_mut().for_each(|x| *x *= scale);
         (size > 1e-6 * before && size.is_finite()).then_some(left)
@@ -92,7 +94,7 @@ impl Basis {
         let left: Vec<Option<Vec<f64>>> = columns.iter().map(|c| self.beside(c)).collect();
         let along: Vec<f64> = left
             .iter()
-            .map(|c| c.as_ref().map_or(0.0, |c| dot(c, &self.rest)))
+            .map(|c| c.as_ref().map_or(0.0, |c| dot_product(c, &self.rest)))
             .collect();
         let mut best: Option<(f64, [usize; 2])> = None;
         for (j, one) in left.iter().enumerate() {
@@ -100,7 +102,7 @@ impl Basis {
                 let (Some(one), Some(other)) = (one, other) else {
                     continue;
                 };
-                let alike = dot(one, other);
+                let alike = dot_product(one, other);
                 let apart = 1.0 - alike * alike;
                 let (a, b) = (along[j] - alike * along[k], along[k] - alike * along[j]);
                 if apart < ALIKE || !allowed(a) || !allowed(b) {
@@ -124,21 +126,21 @@ impl Basis {
         let mut fall = 0.0;
         for (j, column) in columns.iter().enumerate() {
             let mut left = column.to_vec();
-            let before = dot(&left, &left);
+            let before = dot_product(&left, &left);
             for q in &self.columns {
-                let along = dot(q, &left);
+                let along = dot_product(q, &left);
                 subtract(&mut left, along, q);
             }
             for (i, e) in own.iter().enumerate() {
-                r[i * m + j] = dot(e, &left);
+                r[i * m + j] = dot_product(e, &left);
                 subtract(&mut left, r[i * m + j], e);
             }
-            let size = dot(&left, &left);
+            let size = dot_product(&left, &left);
             if size > DEPENDENT * before && size.is_finite() {
                 let length = size.sqrt();
                 left.iter_mut().for_each(|x| *x /= length);
                 r[j * m + j] = length;
-                along[j] = dot(&left, &self.rest);
+                along[j] = dot_product(&left, &self.rest);
                 fall += along[j] * along[j];
             } else {
                 left.fill(0.0);
@@ -152,20 +154,6 @@ impl Basis {
         }
         Gain { fall, factors }
     }
-}
-
-/// Σ ab, in eight partial sums.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (left, right) = (a.chunks_exact(8), b.chunks_exact(8));
-    let tail = left.remainder().iter().zip(right.remainder());
-    let tail: f64 = tail.map(|(a, b)| a * b).sum();
-    for (a, b) in left.zip(right) {
-        for k in 0..8 {
-            sums[k] += a[k] * b[k];
-        }
-    }
-    sums.iter().sum::<f64>() + tail
 }
 
 /// a − fb.
