@@ -128,7 +128,7 @@ pub trait Lanes: Copy {
     ///
     /// For what stands inside a loop over many kinds of work: otherwise the constants of all kinds
     /// are put into registers, and from there on the stack, before the loop.
-    #[inline(always)]
+    #[inline(never)]
     fn apart<K: Kernel>(kernel: K) -> K::Output {
         kernel.run::<Self>()
     }

@@ -1,4 +1,4 @@
-//! The elementwise operations as functions of lanes: for loops of one element, for
+//! The elementwise operations as functions of lanes: for blocks, for loops of one element, for
 //! recurrences, and for the emitter.
 
 use super::program::Code;
@@ -6,59 +6,94 @@ use crate::lanes::Lanes;
 use crate::maths;
 use fitzroy_graph::{Binary, Unary};
 
+/// What every function of one operand computes: hands `Name operand => formula` of each to a macro.
+macro_rules! unary_table {
+    ($each:ident) => {
+        $each! {
+            Neg x => x.neg(),
+            Recip x => L::splat(1.0).div(x),
+            Sqrt x => x.sqrt(),
+            Abs x => x.abs(),
+            Floor x => x.floor(),
+            Exp x => maths::exp(x),
+            Log x => maths::log(x),
+            Log1p x => maths::log1p(x),
+            Expm1 x => maths::expm1(x),
+            Sin x => maths::sin(x),
+            Cos x => maths::cos(x),
+            Tan x => maths::tan(x),
+            Asin x => maths::asin(x),
+            Acos x => maths::acos(x),
+            Atan x => maths::atan(x),
+            Sinh x => maths::sinh(x),
+            Cosh x => maths::cosh(x),
+            Tanh x => maths::tanh(x),
+            Erf x => maths::erf(x),
+            Erfc x => maths::erfc(x),
+            Erfcx x => maths::erfcx(x),
+            LogNdtr x => maths::log_ndtr(x),
+            NdtrSlope x => maths::log_ndtr_with_slope(x).1,
+            Lgamma x => maths::lgamma(x),
+            Digamma x => maths::digamma(x),
+            Trigamma x => maths::trigamma(x),
+            LogI0 x => maths::log_i0(x),
+            I1OverI0 x => maths::i1_over_i0(x),
+            InvLogit x => maths::inv_logit(x),
+            Softplus x => maths::softplus(x),
+        }
+    };
+}
+pub(super) use unary_table;
+
+/// As [`unary_table`], for functions of two operands.
+macro_rules! binary_table {
+    ($each:ident) => {
+        $each! {
+            Add a b => a.add(b),
+            Sub a b => a.sub(b),
+            Mul a b => a.mul(b),
+            Div a b => a.div(b),
+            Pow a b => maths::pow(a, b),
+            Min a b => maths::min(a, b),
+            Max a b => maths::max(a, b),
+            LogAddExp a b => maths::log_add_exp(a, b),
+            Lt a b => L::select(a.lt(b), L::splat(1.0), L::splat(0.0)),
+            Le a b => L::select(a.le(b), L::splat(1.0), L::splat(0.0)),
+            Eq a b => L::select(a.eq(b), L::splat(1.0), L::splat(0.0)),
+            MulZ a b => L::select(a.eq(L::splat(0.0)), L::splat(0.0), a.mul(b)),
+        }
+    };
+}
+pub(super) use binary_table;
+
 #[inline(always)]
-pub(super) fn unary<L: Lanes>(op: Unary, x: L) -> L {
-    match op {
-        Unary::Neg => x.neg(),
-        Unary::Recip => L::splat(1.0).div(x),
-        Unary::Sqrt => x.sqrt(),
-        Unary::Abs => x.abs(),
-        Unary::Floor => x.floor(),
-        Unary::Exp => maths::exp(x),
-        Unary::Log => maths::log(x),
-        Unary::Log1p => maths::log1p(x),
-        Unary::Expm1 => maths::expm1(x),
-        Unary::Sin => maths::sin(x),
-        Unary::Cos => maths::cos(x),
-        Unary::Tan => maths::tan(x),
-        Unary::Asin => maths::asin(x),
-        Unary::Acos => maths::acos(x),
-        Unary::Atan => maths::atan(x),
-        Unary::Sinh => maths::sinh(x),
-        Unary::Cosh => maths::cosh(x),
-        Unary::Tanh => maths::tanh(x),
-        Unary::Erf => maths::erf(x),
-        Unary::Erfc => maths::erfc(x),
-        Unary::Erfcx => maths::erfcx(x),
-        Unary::LogNdtr => maths::log_ndtr(x),
-        Unary::NdtrSlope => maths::log_ndtr_with_slope(x).1,
-        Unary::Lgamma => maths::lgamma(x),
-        Unary::Digamma => maths::digamma(x),
-        Unary::Trigamma => maths::trigamma(x),
-        Unary::LogI0 => maths::log_i0(x),
-        Unary::I1OverI0 => maths::i1_over_i0(x),
-        Unary::InvLogit => maths::inv_logit(x),
-        Unary::Softplus => maths::softplus(x),
+pub(super) fn unary<L: Lanes>(op: Unary, operand: L) -> L {
+    macro_rules! arms {
+        ($($name:ident $x:ident => $f:expr,)*) => {
+            match op {
+                $(Unary::$name => {
+                    let $x = operand;
+                    $f
+                })*
+            }
+        };
     }
+    unary_table!(arms)
 }
 
 #[inline(always)]
-pub(super) fn binary<L: Lanes>(op: Binary, a: L, b: L) -> L {
-    let (zero, one) = (L::splat(0.0), L::splat(1.0));
-    match op {
-        Binary::Add => a.add(b),
-        Binary::Sub => a.sub(b),
-        Binary::Mul => a.mul(b),
-        Binary::Div => a.div(b),
-        Binary::Pow => maths::pow(a, b),
-        Binary::Min => maths::min(a, b),
-        Binary::Max => maths::max(a, b),
-        Binary::LogAddExp => maths::log_add_exp(a, b),
-        Binary::Lt => L::select(a.lt(b), one, zero),
-        Binary::Le => L::select(a.le(b), one, zero),
-        Binary::Eq => L::select(a.eq(b), one, zero),
-        Binary::MulZ => L::select(a.eq(zero), zero, a.mul(b)),
+pub(super) fn binary<L: Lanes>(op: Binary, left: L, right: L) -> L {
+    macro_rules! arms {
+        ($($name:ident $a:ident $b:ident => $f:expr,)*) => {
+            match op {
+                $(Binary::$name => {
+                    let ($a, $b) = (left, right);
+                    $f
+                })*
+            }
+        };
     }
+    binary_table!(arms)
 }
 
 /// The results of an instruction that works element by element: two of a pair.

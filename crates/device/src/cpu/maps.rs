@@ -1,58 +1,131 @@
 //! Elementwise instructions: a function of lanes over a block.
 
+use super::elementwise::{binary_table, unary_table};
 use super::operand::{Bound, Reader};
-use crate::lanes::Lanes;
+use super::program::Code;
+use crate::lanes::{Kernel, Lanes};
 use crate::maths;
 use fitzroy_graph::{Binary, Unary};
+use std::marker::PhantomData;
 
 // Types with a static method, not closures or function values: only what is sure to be inlined is
 // compiled for the level.
 
 /// A function of one register.
-pub(super) trait Map1 {
+trait Map1 {
     fn f<L: Lanes>(a: L) -> L;
 }
 
 /// A function of two registers.
-pub(super) trait Map2 {
+trait Map2 {
     fn f<L: Lanes>(a: L, b: L) -> L;
 }
 
 /// A function of three registers.
-pub(super) trait Map3 {
+trait Map3 {
     fn f<L: Lanes>(a: L, b: L, c: L) -> L;
 }
 
 /// Two functions of one register.
-pub(super) trait Pair {
+trait Pair {
     fn f<L: Lanes>(a: L) -> (L, L);
 }
 
+/// Two functions of two registers.
+trait Pair2 {
+    fn f<L: Lanes>(a: L, b: L) -> (L, L);
+}
+
+/// Any of these, over a block.
+trait Map {
+    unsafe fn over<L: Lanes>(i: &Bound, start: usize, len: usize);
+}
+
 macro_rules! maps {
-    ($($trait:ident $name:ident ($($x:ident),*) -> $out:ty: $f:expr;)*) => {$(
-        pub(super) struct $name;
+    ($($over:ident $trait:ident $name:ident ($($x:ident),*) -> $out:ty: $f:expr;)*) => {$(
+        struct $name;
         impl $trait for $name {
             #[inline(always)]
             fn f<L: Lanes>($($x: L),*) -> $out {
                 $f
             }
         }
+        impl Map for $name {
+            #[inline(always)]
+            unsafe fn over<L: Lanes>(i: &Bound, start: usize, len: usize) {
+                // SAFETY: see `LoopRun::run`.
+                unsafe { $over::<L, $name>(i, start, len) }
+            }
+        }
     )*};
 }
 maps! {
-    Map1 Same (a) -> L: a;
-    Map3 Select (c, a, b) -> L: L::select(c.eq(L::splat(0.0)), b, a);
-    Map3 MulAdd (a, b, c) -> L: a.fma(b, c);
-    Map3 SubMul (a, b, c) -> L: a.neg().fma(b, c);
-    Map3 MulSub (a, b, c) -> L: a.fma(b, c.neg());
-    Pair LogNdtrPair (a) -> (L, L): maths::log_ndtr_with_slope(a);
-    Pair SoftplusPair (a) -> (L, L): maths::softplus_with_slope(a);
-    Pair LgammaPair (a) -> (L, L): maths::lgamma_with_digamma(a);
-    Pair SinCosPair (a) -> (L, L): maths::sincos(a);
+    map1 Map1 Same (a) -> L: a;
+    map3 Map3 Select (c, a, b) -> L: L::select(c.eq(L::splat(0.0)), b, a);
+    map3 Map3 MulAdd (a, b, c) -> L: a.fma(b, c);
+    map3 Map3 SubMul (a, b, c) -> L: a.neg().fma(b, c);
+    map3 Map3 MulSub (a, b, c) -> L: a.fma(b, c.neg());
+    pair Pair LogNdtrPair (a) -> (L, L): maths::log_ndtr_with_slope(a);
+    pair Pair SoftplusPair (a) -> (L, L): maths::softplus_with_slope(a);
+    pair Pair LgammaPair (a) -> (L, L): maths::lgamma_with_digamma(a);
+    pair Pair SinCosPair (a) -> (L, L): maths::sincos(a);
+    pair2 Pair2 LogAddExpPair (a, b) -> (L, L): maths::log_add_exp_with_weight(a, b);
+}
+
+/// One of these, to be run over a block in a function of its own: its code stands once per level
+/// in the program, whoever asks for it.
+struct OverBlock<'a, F> {
+    instr: &'a Bound,
+    start: usize,
+    len: usize,
+    map: PhantomData<F>,
+}
+
+impl<F: Map> Kernel for OverBlock<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        // SAFETY: see `LoopRun::run`.
+        unsafe { F::over::<L>(self.instr, self.start, self.len) }
+    }
 }
 
 #[inline(always)]
-pub(super) unsafe fn map1<L: Lanes, F: Map1>(i: &Bound, start: usize, len: usize) {
+fn over_block<L: Lanes, F: Map>(instr: &Bound, start: usize, len: usize) {
+    L::apart(OverBlock::<F> {
+        instr,
+        start,
+        len,
+        map: PhantomData,
+    });
+}
+
+/// Runs an instruction that works element by element over a block.
+///
+/// # Safety
+/// See `LoopRun::run`.
+#[inline(always)]
+pub(super) unsafe fn elementwise<L: Lanes>(i: &Bound, start: usize, len: usize) {
+    match i.code {
+        Code::Copy => over_block::<L, Same>(i, start, len),
+        Code::Unary(op) => unary::<L>(op, i, start, len),
+        Code::Binary(op) => binary::<L>(op, i, start, len),
+        Code::Select => over_block::<L, Select>(i, start, len),
+        Code::MulAdd => over_block::<L, MulAdd>(i, start, len),
+        Code::SubMul => over_block::<L, SubMul>(i, start, len),
+        Code::MulSub => over_block::<L, MulSub>(i, start, len),
+        Code::LogNdtrPair => over_block::<L, LogNdtrPair>(i, start, len),
+        Code::SoftplusPair => over_block::<L, SoftplusPair>(i, start, len),
+        Code::LgammaPair => over_block::<L, LgammaPair>(i, start, len),
+        Code::SinCos => over_block::<L, SinCosPair>(i, start, len),
+        Code::LogAddExpPair => over_block::<L, LogAddExpPair>(i, start, len),
+        _ => unreachable!("all others are sums, look-ups and products"),
+    }
+}
+
+#[inline(always)]
+unsafe fn map1<L: Lanes, F: Map1>(i: &Bound, start: usize, len: usize) {
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let to = i.to.block(start);
@@ -71,7 +144,7 @@ pub(super) unsafe fn map1<L: Lanes, F: Map1>(i: &Bound, start: usize, len: usize
 }
 
 #[inline(always)]
-pub(super) unsafe fn map2<L: Lanes, F: Map2>(i: &Bound, start: usize, len: usize) {
+unsafe fn map2<L: Lanes, F: Map2>(i: &Bound, start: usize, len: usize) {
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let to = i.to.block(start);
@@ -96,7 +169,7 @@ pub(super) unsafe fn map2<L: Lanes, F: Map2>(i: &Bound, start: usize, len: usize
 }
 
 #[inline(always)]
-pub(super) unsafe fn map3<L: Lanes, F: Map3>(i: &Bound, start: usize, len: usize) {
+unsafe fn map3<L: Lanes, F: Map3>(i: &Bound, start: usize, len: usize) {
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let to = i.to.block(start);
@@ -123,7 +196,7 @@ pub(super) unsafe fn map3<L: Lanes, F: Map3>(i: &Bound, start: usize, len: usize
 
 /// Two results from one operand.
 #[inline(always)]
-pub(super) unsafe fn pair<L: Lanes, F: Pair>(i: &Bound, start: usize, len: usize) {
+unsafe fn pair<L: Lanes, F: Pair>(i: &Bound, start: usize, len: usize) {
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let (to, also) = (i.to.block(start), i.also_to.block(start));
@@ -136,8 +209,9 @@ pub(super) unsafe fn pair<L: Lanes, F: Pair>(i: &Bound, start: usize, len: usize
     }
 }
 
+/// Two results from two operands.
 #[inline(always)]
-pub(super) unsafe fn log_add_exp_pair<L: Lanes>(i: &Bound, start: usize, len: usize) {
+unsafe fn pair2<L: Lanes, F: Pair2>(i: &Bound, start: usize, len: usize) {
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let (to, also) = (i.to.block(start), i.also_to.block(start));
@@ -146,7 +220,7 @@ pub(super) unsafe fn log_add_exp_pair<L: Lanes>(i: &Bound, start: usize, len: us
             Reader::<L>::new(i.from[1], start),
         );
         for k in (0..len).step_by(L::N) {
-            let (x, y) = maths::log_add_exp_with_weight(a.get::<true>(k), b.get::<true>(k));
+            let (x, y) = F::f(a.get::<true>(k), b.get::<true>(k));
             x.store(to.add(k));
             y.store(also.add(k));
         }
@@ -154,77 +228,31 @@ pub(super) unsafe fn log_add_exp_pair<L: Lanes>(i: &Bound, start: usize, len: us
 }
 
 #[inline(always)]
-pub(super) unsafe fn unary<L: Lanes>(op: Unary, i: &Bound, start: usize, len: usize) {
-    macro_rules! table {
-        ($($name:ident $x:ident => $f:expr),* $(,)?) => {
+fn unary<L: Lanes>(op: Unary, i: &Bound, start: usize, len: usize) {
+    macro_rules! arms {
+        ($($name:ident $x:ident => $f:expr,)*) => {
             match op {
                 $(Unary::$name => {
-                    maps! { Map1 $name ($x) -> L: $f; }
-                    // SAFETY: see `LoopRun::run`.
-                    unsafe { map1::<L, $name>(i, start, len) }
+                    maps! { map1 Map1 $name ($x) -> L: $f; }
+                    over_block::<L, $name>(i, start, len);
                 })*
             }
         };
     }
-    table! {
-        Neg x => x.neg(),
-        Recip x => L::splat(1.0).div(x),
-        Sqrt x => x.sqrt(),
-        Abs x => x.abs(),
-        Floor x => x.floor(),
-        Exp x => maths::exp(x),
-        Log x => maths::log(x),
-        Log1p x => maths::log1p(x),
-        Expm1 x => maths::expm1(x),
-        Sin x => maths::sin(x),
-        Cos x => maths::cos(x),
-        Tan x => maths::tan(x),
-        Asin x => maths::asin(x),
-        Acos x => maths::acos(x),
-        Atan x => maths::atan(x),
-        Sinh x => maths::sinh(x),
-        Cosh x => maths::cosh(x),
-        Tanh x => maths::tanh(x),
-        Erf x => maths::erf(x),
-        Erfc x => maths::erfc(x),
-        Erfcx x => maths::erfcx(x),
-        LogNdtr x => maths::log_ndtr(x),
-        NdtrSlope x => maths::log_ndtr_with_slope(x).1,
-        Lgamma x => maths::lgamma(x),
-        Digamma x => maths::digamma(x),
-        Trigamma x => maths::trigamma(x),
-        LogI0 x => maths::log_i0(x),
-        I1OverI0 x => maths::i1_over_i0(x),
-        InvLogit x => maths::inv_logit(x),
-        Softplus x => maths::softplus(x),
-    }
+    unary_table!(arms)
 }
 
 #[inline(always)]
-pub(super) unsafe fn binary<L: Lanes>(op: Binary, i: &Bound, start: usize, len: usize) {
-    macro_rules! table {
-        ($($name:ident $a:ident $b:ident => $f:expr),* $(,)?) => {
+fn binary<L: Lanes>(op: Binary, i: &Bound, start: usize, len: usize) {
+    macro_rules! arms {
+        ($($name:ident $a:ident $b:ident => $f:expr,)*) => {
             match op {
                 $(Binary::$name => {
-                    maps! { Map2 $name ($a, $b) -> L: $f; }
-                    // SAFETY: see `LoopRun::run`.
-                    unsafe { map2::<L, $name>(i, start, len) }
+                    maps! { map2 Map2 $name ($a, $b) -> L: $f; }
+                    over_block::<L, $name>(i, start, len);
                 })*
             }
         };
     }
-    table! {
-        Add a b => a.add(b),
-        Sub a b => a.sub(b),
-        Mul a b => a.mul(b),
-        Div a b => a.div(b),
-        Pow a b => maths::pow(a, b),
-        Min a b => maths::min(a, b),
-        Max a b => maths::max(a, b),
-        LogAddExp a b => maths::log_add_exp(a, b),
-        Lt a b => L::select(a.lt(b), L::splat(1.0), L::splat(0.0)),
-        Le a b => L::select(a.le(b), L::splat(1.0), L::splat(0.0)),
-        Eq a b => L::select(a.eq(b), L::splat(1.0), L::splat(0.0)),
-        MulZ a b => L::select(a.eq(L::splat(0.0)), L::splat(0.0), a.mul(b)),
-    }
+    binary_table!(arms)
 }

@@ -5,7 +5,7 @@
 //! Runs shorter than `SHORT_RUN` are summed one by one; longer ones in eight partials; where rows
 //! do not stand in runs of one group, each group's sum grows row by row.
 
-use super::maps::{self, log_add_exp_pair, map1, map3, pair};
+use super::maps::elementwise;
 use super::operand::{Bound, Reader};
 use super::products::{mat_vec, mat_vec_transposed};
 use super::program::{Code, Cut, LoopPlan, PARTIALS, SHORT_RUN, TILE};
@@ -205,45 +205,7 @@ unsafe fn block<L: Lanes>(
                 let entry = plan.native.expect("its code was made with the instruction");
                 entry(work, fixed, 8 * start, len, 0);
             }
-            _ => L::apart(Elementwise {
-                instr: i,
-                start,
-                len,
-            }),
-        }
-    }
-}
-
-/// An instruction that works element by element, over a block.
-struct Elementwise<'a> {
-    instr: &'a Bound,
-    start: usize,
-    len: usize,
-}
-
-impl Kernel for Elementwise<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let (i, start, len) = (self.instr, self.start, self.len);
-        // SAFETY: see `LoopRun::run`.
-        unsafe {
-            match i.code {
-                Code::Copy => map1::<L, maps::Same>(i, start, len),
-                Code::Unary(op) => maps::unary::<L>(op, i, start, len),
-                Code::Binary(op) => maps::binary::<L>(op, i, start, len),
-                Code::Select => map3::<L, maps::Select>(i, start, len),
-                Code::MulAdd => map3::<L, maps::MulAdd>(i, start, len),
-                Code::SubMul => map3::<L, maps::SubMul>(i, start, len),
-                Code::MulSub => map3::<L, maps::MulSub>(i, start, len),
-                Code::LogNdtrPair => pair::<L, maps::LogNdtrPair>(i, start, len),
-                Code::SoftplusPair => pair::<L, maps::SoftplusPair>(i, start, len),
-                Code::LgammaPair => pair::<L, maps::LgammaPair>(i, start, len),
-                Code::SinCos => pair::<L, maps::SinCosPair>(i, start, len),
-                Code::LogAddExpPair => log_add_exp_pair::<L>(i, start, len),
-                _ => unreachable!("all others are sums, look-ups and products"),
-            }
+            _ => elementwise::<L>(i, start, len),
         }
     }
 }

@@ -373,12 +373,12 @@ fn plant(fault: Fault, nodes: &mut [Node]) {
     match fault {
         #[cfg(test)]
         Fault::Constant => {
+            // All of them: a bit of one alone need not be seen, as that of log₂ e in eˣ is not.
             for node in nodes {
                 if let tape::Op::Const(bits) = &mut node.op
                     && f64::from_bits(*bits).is_normal()
                 {
                     *bits ^= 1;
-                    return;
                 }
             }
         }

@@ -191,24 +191,27 @@ pub(super) trait Recorder: Lanes {
     fn id(self) -> u32;
 }
 
-/// Methods that are one operation.
+/// Methods that are one operation. They are never inlined: every function of lanes is made of them.
 macro_rules! operations {
     ($($name:ident($($arg:ident),*) = $op:ident;)*) => {
-        $(fn $name(self $(, $arg: Self)*) -> Self {
+        $(#[inline(never)]
+        fn $name(self $(, $arg: Self)*) -> Self {
             Self(push(Op::$op, &[self.0 $(, $arg.0)*]))
         })*
     };
 }
 macro_rules! comparisons {
     ($($name:ident = $op:ident;)*) => {
-        $(fn $name(self, b: Self) -> u32 {
+        $(#[inline(never)]
+        fn $name(self, b: Self) -> u32 {
             push(Op::$op, &[self.0, b.0])
         })*
     };
 }
 macro_rules! on_bits {
     ($($name:ident($($arg:ident),*) = $op:ident;)*) => {
-        $(fn $name($($arg: u32),*) -> u32 {
+        $(#[inline(never)]
+        fn $name($($arg: u32),*) -> u32 {
             push(Op::$op, &[$($arg),*])
         })*
     };
@@ -234,6 +237,7 @@ macro_rules! recorder {
             type Mask = u32;
             type Bits = u32;
 
+            #[inline(never)]
             fn splat(x: f64) -> Self {
                 Self(push(Op::Const(x.to_bits()), &[]))
             }
@@ -255,9 +259,11 @@ macro_rules! recorder {
                 lesser(b) = Lesser;
                 greater(b) = Greater;
             }
+            #[inline(never)]
             fn neg(self) -> Self {
                 Self(push(Op::XorBits, &[self.0, Self::splat(-0.0).0]))
             }
+            #[inline(never)]
             fn abs(self) -> Self {
                 let magnitude = push(Op::Const(MAGNITUDE), &[]);
                 Self(push(Op::AndBits, &[self.0, magnitude]))
@@ -277,9 +283,11 @@ macro_rules! recorder {
                 or_bits(a, b) = OrBits;
                 xor_bits(a, b) = XorBits;
             }
+            #[inline(never)]
             fn any(mask: u32) -> bool {
                 TAPE.with_borrow(|tape| !tape.never_holds(mask))
             }
+            #[inline(never)]
             fn select(mask: u32, yes: Self, no: Self) -> Self {
                 Self(push(Op::Select, &[mask, yes.0, no.0]))
             }
@@ -289,6 +297,7 @@ macro_rules! recorder {
             fn from_bits(bits: u32) -> Self {
                 Self(bits)
             }
+            #[inline(never)]
             fn splat_bits(x: u64) -> u32 {
                 push(Op::Const(x), &[])
             }
@@ -314,6 +323,7 @@ recorder! {
             scale(k) = Scale;
             exponent() = Exponent;
         }
+        #[inline(never)]
         fn split(self) -> (Self, Self) {
             let m = Self(push(Op::Mantissa, &[self.0]));
             // As in the lanes of AVX-512.

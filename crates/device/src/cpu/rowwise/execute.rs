@@ -1,8 +1,8 @@
 //! Running a row program: every instruction over a block, then the outputs to where they go.
 
-use super::super::maps::{self, log_add_exp_pair, map1, map3, pair};
+use super::super::maps::elementwise;
 use super::super::operand::Bound;
-use super::super::program::{BLOCK, Code, PARTIALS, TILE};
+use super::super::program::{BLOCK, PARTIALS, TILE};
 use super::BUFFER;
 use super::dots;
 use super::emitted::RowCode;
@@ -128,8 +128,6 @@ impl Kernel for Run<'_> {
         // borrowed by the caller. Columns are read up to their last whole block; the rest was
         // copied to buffers, which have room for a block and a register.
         unsafe {
-            // One loop for the code that fills and the code of blocks, so that the maths is
-            // compiled once per level.
             let (mut code, mut start, mut len) = (self.fill, 0, self.fill_len);
             let mut filling = true;
             // Lines to fetch with each instruction: all at once would wait for memory instead of
@@ -149,7 +147,7 @@ impl Kernel for Run<'_> {
                         prefetch(column.as_ptr().wrapping_add(start + len + line % LINES * 8));
                     }
                     next = end;
-                    row_instr::<L>(instr, start, len);
+                    elementwise::<L>(instr, start, len);
                 }
                 if !filling {
                     self.sink.take::<L>(start, len, self.n);
@@ -216,28 +214,6 @@ impl Sink<'_> {
                     dots::block::<L, 8>(outputs, *partials, len);
                 }
             }
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn row_instr<L: Lanes>(i: &Bound, start: usize, len: usize) {
-    // SAFETY: see `Run::run`.
-    unsafe {
-        match i.code {
-            Code::Copy => map1::<L, maps::Same>(i, start, len),
-            Code::Unary(op) => maps::unary::<L>(op, i, start, len),
-            Code::Binary(op) => maps::binary::<L>(op, i, start, len),
-            Code::Select => map3::<L, maps::Select>(i, start, len),
-            Code::MulAdd => map3::<L, maps::MulAdd>(i, start, len),
-            Code::SubMul => map3::<L, maps::SubMul>(i, start, len),
-            Code::MulSub => map3::<L, maps::MulSub>(i, start, len),
-            Code::LogNdtrPair => pair::<L, maps::LogNdtrPair>(i, start, len),
-            Code::SoftplusPair => pair::<L, maps::SoftplusPair>(i, start, len),
-            Code::LgammaPair => pair::<L, maps::LgammaPair>(i, start, len),
-            Code::SinCos => pair::<L, maps::SinCosPair>(i, start, len),
-            Code::LogAddExpPair => log_add_exp_pair::<L>(i, start, len),
-            _ => unreachable!("row programs are elementwise"),
         }
     }
 }

@@ -138,11 +138,31 @@ pub(crate) fn function(
     text
 }
 
+// Methods that write one entry down. They are never inlined: every function of lanes is made of
+// them.
+macro_rules! methods {
+    ($out:ty, $write:ident: $($name:ident($($arg:ident),*) = $pattern:literal;)*) => {
+        $(#[inline(never)]
+        fn $name(self $(, $arg: Self)*) -> $out {
+            $write($pattern, &[self.0 $(, $arg.0)*])
+        })*
+    };
+}
+macro_rules! functions {
+    ($of:ty, $write:ident: $($name:ident($($arg:ident),*) = $pattern:literal;)*) => {
+        $(#[inline(never)]
+        fn $name($($arg: $of),*) -> $of {
+            $write($pattern, &[$($arg.0),*])
+        })*
+    };
+}
+
 impl Lanes for Number {
     const N: usize = 1;
     type Mask = Truth;
     type Bits = Whole;
 
+    #[inline(never)]
     fn splat(x: f64) -> Self {
         Number(write_down("", &literal(x), &[]))
     }
@@ -152,80 +172,50 @@ impl Lanes for Number {
     unsafe fn store(self, _: *mut f64) {
         panic!("what is printed writes no memory")
     }
-    fn add(self, b: Self) -> Self {
-        number("{} + {}", &[self.0, b.0])
+    methods! { Self, number:
+        add(b) = "{} + {}";
+        sub(b) = "{} - {}";
+        mul(b) = "{} * {}";
+        div(b) = "{} / {}";
+        sqrt() = "sqrt({})";
+        fma(b, c) = "fma({}, {}, {})";
+        neg() = "-{}";
+        abs() = "fabs({})";
+        round() = "rint({})";
+        floor() = "floor({})";
     }
-    fn sub(self, b: Self) -> Self {
-        number("{} - {}", &[self.0, b.0])
+    methods! { Truth, truth:
+        lt(b) = "{} < {}";
+        le(b) = "{} <= {}";
+        eq(b) = "{} == {}";
     }
-    fn mul(self, b: Self) -> Self {
-        number("{} * {}", &[self.0, b.0])
+    functions! { Truth, truth:
+        and(a, b) = "{} && {}";
+        or(a, b) = "{} || {}";
+        not(a) = "!{}";
     }
-    fn div(self, b: Self) -> Self {
-        number("{} / {}", &[self.0, b.0])
+    functions! { Whole, whole:
+        add_bits(a, b) = "{} + {}";
+        sub_bits(a, b) = "{} - {}";
+        and_bits(a, b) = "{} & {}";
+        or_bits(a, b) = "{} | {}";
+        xor_bits(a, b) = "{} ^ {}";
     }
-    fn sqrt(self) -> Self {
-        number("sqrt({})", &[self.0])
-    }
-    fn fma(self, b: Self, c: Self) -> Self {
-        number("fma({}, {}, {})", &[self.0, b.0, c.0])
-    }
-    fn neg(self) -> Self {
-        number("-{}", &[self.0])
-    }
-    fn abs(self) -> Self {
-        number("fabs({})", &[self.0])
-    }
-    fn round(self) -> Self {
-        number("rint({})", &[self.0])
-    }
-    fn floor(self) -> Self {
-        number("floor({})", &[self.0])
-    }
-    fn lt(self, b: Self) -> Truth {
-        truth("{} < {}", &[self.0, b.0])
-    }
-    fn le(self, b: Self) -> Truth {
-        truth("{} <= {}", &[self.0, b.0])
-    }
-    fn eq(self, b: Self) -> Truth {
-        truth("{} == {}", &[self.0, b.0])
-    }
-    fn and(a: Truth, b: Truth) -> Truth {
-        truth("{} && {}", &[a.0, b.0])
-    }
-    fn or(a: Truth, b: Truth) -> Truth {
-        truth("{} || {}", &[a.0, b.0])
-    }
-    fn not(a: Truth) -> Truth {
-        truth("!{}", &[a.0])
-    }
+    #[inline(never)]
     fn select(mask: Truth, yes: Self, no: Self) -> Self {
         number("{} ? {} : {}", &[mask.0, yes.0, no.0])
     }
+    #[inline(never)]
     fn to_bits(self) -> Whole {
         whole("TO_BITS({})", &[self.0])
     }
+    #[inline(never)]
     fn from_bits(bits: Whole) -> Self {
         number("FROM_BITS({})", &[bits.0])
     }
+    #[inline(never)]
     fn splat_bits(x: u64) -> Whole {
         Whole(write_down("", &format!("0x{x:x}ull"), &[]))
-    }
-    fn add_bits(a: Whole, b: Whole) -> Whole {
-        whole("{} + {}", &[a.0, b.0])
-    }
-    fn sub_bits(a: Whole, b: Whole) -> Whole {
-        whole("{} - {}", &[a.0, b.0])
-    }
-    fn and_bits(a: Whole, b: Whole) -> Whole {
-        whole("{} & {}", &[a.0, b.0])
-    }
-    fn or_bits(a: Whole, b: Whole) -> Whole {
-        whole("{} | {}", &[a.0, b.0])
-    }
-    fn xor_bits(a: Whole, b: Whole) -> Whole {
-        whole("{} ^ {}", &[a.0, b.0])
     }
     fn shl_bits<const K: i32>(a: Whole) -> Whole {
         whole(&format!("{{}} << {K}"), &[a.0])
