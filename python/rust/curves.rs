@@ -6,13 +6,13 @@ use crate::devices::{Fitting, OF_DEVICE};
 use crate::errors::{named, raised, spelled};
 use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
 use fitzroy_curve_fit::fit::{
-    Plan, Predicted, combined, criteria, fit_and_measure, leave_one_out, of_normal_errors,
-    pointwise, quality, weights,
+    Misfit, Plan, Predicted, combined, criteria, doubts as of_called, fit_and_measure,
+    leave_one_out, of_normal_errors, pointwise, quality, weights,
 };
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
 use fitzroy_curve_fit::method::{Next, Progress, Status};
 use fitzroy_curve_fit::pass::Table;
-use fitzroy_curve_fit::{CurveFit, Data, Estimate, Finish, Options, Restarts, Scale, Sigma};
+use fitzroy_curve_fit::{CurveFit, Data, Estimate, Finish, Loss, Options, Restarts, Scale, Sigma};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -32,6 +32,42 @@ type Named<'py> = (String, PyReadonlyArray1<'py, f64>);
 #[pyfunction]
 pub(crate) fn t_quantile(probability: f64, dof: f64) -> f64 {
     quantile(probability, dof)
+}
+
+/// What speaks against a fit that converged of a function that was called, as pairs of a name and words: `fitted` are
+/// its values, `columns` the predictors (none where errors are correlated), `sizes` the numbers of parameters and of
+/// degrees of freedom, and χ².
+#[pyfunction]
+pub(crate) fn doubts(
+    fitted: PyReadonlyArray1<'_, f64>,
+    y: PyReadonlyArray1<'_, f64>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    columns: Option<Vec<PyReadonlyArray1<'_, f64>>>,
+    sizes: (usize, usize, f64),
+    linear: bool,
+    absolute_sigma: bool,
+) -> PyResult<Vec<(&'static str, &'static str)>> {
+    let (n_parameters, dof, chi2) = sizes;
+    let misfit = Misfit {
+        n_parameters,
+        dof,
+        chi2,
+        // Which of the robust ones it is does not matter.
+        loss: if linear { Loss::Linear } else { Loss::Huber },
+        absolute_sigma,
+    };
+    let (fitted, y) = (fitted.as_slice()?, y.as_slice()?);
+    let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
+    let given = columns.is_some();
+    let columns = columns.iter().flatten().map(|c| c.as_slice());
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    if fitted.len() != y.len() || columns.iter().any(|c| c.len() != y.len()) {
+        return Err(PyValueError::new_err(
+            "values, response and predictors differ in length",
+        ));
+    }
+    let found = of_called((fitted, y), weights, given.then_some(&columns[..]), &misfit);
+    Ok(found.each().map(|d| (d.name(), d.words())).collect())
 }
 
 /// A formula, ready to be fitted any number of times.

@@ -23,6 +23,7 @@ fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<curves::Curve>()?;
     m.add_function(wrap_pyfunction!(curves::t_quantile, m)?)?;
+    m.add_function(wrap_pyfunction!(curves::doubts, m)?)?;
     m.add_function(wrap_pyfunction!(curves::curve_criteria, m)?)?;
     m.add_function(wrap_pyfunction!(curves::curve_weights, m)?)?;
     m.add_function(wrap_pyfunction!(curves::averaged, m)?)?;

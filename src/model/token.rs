@@ -38,7 +38,7 @@ const FOREIGN: [(&str, &str); 16] = [
     ("&&", "write `and`"),
     ("&", "write `and`"),
     ("||", "write `or`"),
-    ("|", "write `or`"),
+    ("|", "write `or`, and `abs(x)` for |x|"),
     ("!", "write `not`"),
     ("%", "there is no remainder operator"),
     (";", "put each statement on a line of its own"),

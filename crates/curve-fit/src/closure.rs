@@ -1,5 +1,7 @@
 //! Plain functions of numbers as curves: a closure over `f64`, with derivatives by differences or by another closure.
 
+use crate::fit::{Doubts, Misfit, doubts};
+use crate::formula::Loss;
 use crate::method::foreign::{Foreign, least_squares};
 use crate::method::{Bounds, Limits, Next, Status, lm, trf};
 use fitzroy::{Error, Result};
@@ -49,6 +51,8 @@ pub struct ClosureEstimate {
     pub status: Status,
     /// Whether that is a minimum.
     pub converged: bool,
+    /// What the residuals say against a fit that converged.
+    pub doubts: Doubts,
     /// Calls of the function for all rows.
     pub evaluations: usize,
 }
@@ -219,6 +223,10 @@ impl<'f> ClosureFit<'f> {
             }
         }
         let status = solved.minimum.status;
+        let doubts = match status.converged() {
+            true => self.doubts(&theta, weights, chi2),
+            false => Doubts::default(),
+        };
         Ok(ClosureEstimate {
             se: (0..p).map(|k| pcov[k * p + k].sqrt()).collect(),
             popt: theta,
@@ -227,7 +235,24 @@ impl<'f> ClosureFit<'f> {
             dof,
             status,
             converged: status.converged(),
+            doubts,
             evaluations: solved.evaluations,
         })
+    }
+
+    fn doubts(&self, theta: &[f64], weights: &[f64], chi2: f64) -> Doubts {
+        let row = |i: usize| -> Vec<f64> { self.columns.iter().map(|c| c[i]).collect() };
+        let fitted: Vec<f64> = (0..self.y.len())
+            .map(|i| (self.value)(&row(i), theta))
+            .collect();
+        let misfit = Misfit {
+            n_parameters: theta.len(),
+            dof: self.y.len().saturating_sub(theta.len()),
+            chi2,
+            loss: Loss::Linear,
+            absolute_sigma: self.absolute_sigma,
+        };
+        let weights = self.sigma.map(|_| weights);
+        doubts((&fitted, self.y), weights, Some(self.columns), &misfit)
     }
 }

@@ -97,3 +97,24 @@ fn what_cannot_be_fitted_is_refused_with_what_is_wrong() {
     let log = ClosureFit::new(|x, p| p[0] * x[0].ln(), &columns, &y);
     assert!(refused(log, &[1.0]).contains("row 1"), "ln 0");
 }
+
+#[test]
+fn a_closure_that_misses_something_is_in_doubt() {
+    let x: Vec<f64> = (0..60).map(|i| 0.1 * f64::from(i)).collect();
+    let y: Vec<f64> = x.iter().map(|x| (2.0 * x).sin()).collect();
+    let columns = [&x[..]];
+    let line = |x: &[f64], p: &[f64]| p[0] + p[1] * x[0];
+    let found = ClosureFit::new(line, &columns, &y)
+        .run(&[0.0, 0.0])
+        .unwrap();
+    assert!(found.converged);
+    assert_eq!(
+        found.doubts.words().unwrap(),
+        "the residuals are patterned and the curve tells little of the response"
+    );
+    let wave = |x: &[f64], p: &[f64]| p[0] * (p[1] * x[0]).sin();
+    let found = ClosureFit::new(wave, &columns, &y)
+        .run(&[0.9, 1.9])
+        .unwrap();
+    assert!(found.converged && found.doubts.is_empty());
+}

@@ -63,6 +63,14 @@ fn unary_term(g: &mut Graph, op: Unary, slope: NodeId, t: NodeId) -> NodeId {
 /// The same of two inputs: 0ᵇ stays 0.
 fn binary_term(g: &mut Graph, op: Binary, slot: usize, slope: NodeId, t: NodeId) -> NodeId {
     match (op, slot) {
+        (Binary::Pow, 0) if overflows(g, t) && varies(g, t) => {
+            // Either may be 0 where the other is infinite: (x·eᵏ)ᵇ stays 0 at x = 0, too.
+            let (zero, product) = (g.lit(0.0), g.bin(Binary::MulZ, slope, t));
+            let none = g.bin(Binary::Eq, t, zero);
+            let zero = g.broadcast(zero, &g.dims(t).to_vec());
+            g.select(none, zero, product)
+                .expect("dims of the derivative")
+        }
         (Binary::Pow, 0) | (Binary::Div, 1) if overflows(g, t) => g.bin(Binary::MulZ, slope, t),
         (Binary::Pow, 0) if varies(g, t) => g.bin(Binary::MulZ, t, slope),
         // Its first factor decides.

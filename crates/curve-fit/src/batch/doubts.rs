@@ -1,7 +1,7 @@
 //! What speaks against the fits of a batch: what a single fit says of its residuals, of each.
 
 use super::{Batch, Groups};
-use crate::fit::{Doubts, Ended, Judge, Options, Plan, quality_at};
+use crate::fit::{Doubts, Judge, Misfit, Options, Plan, quality_at};
 use crate::pass::Columns;
 use fitzroy_device::cpu::TILE_ROWS;
 
@@ -60,7 +60,7 @@ fn judge(
         if !batch.status[k].converged() || rows.is_empty() {
             continue;
         }
-        let ended = Ended {
+        let misfit = Misfit {
             n_parameters: p,
             dof: rows.len().saturating_sub(p),
             chi2: batch.chi2[k],
@@ -70,8 +70,8 @@ fn judge(
         let theta = &batch.theta[k * p..(k + 1) * p];
         if rows.len() > TILE_ROWS {
             let rows: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
-            let found = quality_at(plan, &table.take(&rows), theta, &ended);
-            *doubts = found.map_or(Doubts::default(), |quality| ended.doubts(&quality));
+            let found = quality_at(plan, &table.take(&rows), theta, &misfit);
+            *doubts = found.map_or(Doubts::default(), |quality| misfit.doubts(&quality));
             continue;
         }
         for (to, from) in gathered.iter_mut().zip(&all) {
@@ -79,6 +79,6 @@ fn judge(
             to.extend(rows.iter().map(|&row| from[row as usize]));
         }
         let columns: Vec<&[f64]> = gathered.iter().map(Vec::as_slice).collect();
-        *doubts = judge.doubts(&columns, theta, &ended);
+        *doubts = judge.doubts(&columns, theta, &misfit);
     }
 }

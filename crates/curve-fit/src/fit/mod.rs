@@ -56,17 +56,16 @@ pub use pattern::Pattern;
 pub use plan::Plan;
 pub use predict::{Prediction, pointwise, predict, profile, quantile};
 pub(crate) use quality::{Judge, quality_at};
-pub use quality::{Quality, quality};
+pub use quality::{Quality, doubts, quality};
 pub use region::{Contour, Profile, Regions, regions};
 pub use resample::{Resampled, Resampling, Spread, resample};
 pub(crate) use search::falls_short;
 pub use select::{Candidate, Nested, Ranked, Selection, select};
 pub use start::StartRule;
-pub(crate) use verdict::Ended;
-pub use verdict::{Doubt, Doubts, Standing};
+pub use verdict::{Doubt, Doubts, Misfit, Standing};
 
 use crate::formula::{Closure, Curve, Formula};
-use crate::method::{Next, Observer};
+use crate::method::{Next, Observer, Status};
 use crate::pass::{Columns, Table};
 use fitzroy::Result;
 use fitzroy_graph::Expr;
@@ -278,8 +277,25 @@ pub fn fit_and_measure(
 ) -> Result<(Estimate, Option<Quality>)> {
     check_options(options)?;
     let mut best: Result<Option<Estimate>> = Ok(None);
+    let mut known = None;
+    if options.multistart > 1 || options.global {
+        // What is found without a search is never given up for something higher.
+        let plain = Options {
+            multistart: 1,
+            global: false,
+            ..options.clone()
+        };
+        if let Ok((plain, quality)) = fit_and_measure(plan, table, &plain, observer) {
+            if plain.status == Status::Interrupted {
+                return Ok((plain, quality));
+            }
+            known = (plain.popt.len() == plan.free.len()).then(|| plain.popt.clone());
+            best = Ok(Some(plain));
+        }
+    }
+    let known = known.as_deref();
     for options in constrain::starts(plan, table, options, observer)? {
-        let found = match solve::solve(plan, table, &options, observer) {
+        let found = match solve::solve(plan, table, &options, known, observer) {
             Ok(solution) => conclude::conclude(plan, table, &options, solution)?,
             Err(error) if matches!(best, Ok(None)) => {
                 best = Err(error);
@@ -288,7 +304,8 @@ pub fn fit_and_measure(
             Err(_) => continue,
         };
         best = Ok(Some(match best {
-            Ok(Some(best)) if !found.is_better_than(&best) => best,
+            // Of two that are as low, the one of the search says what starts led to.
+            Ok(Some(best)) if best.is_better_than(&found) => best,
             _ => found,
         }));
     }

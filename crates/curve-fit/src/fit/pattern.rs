@@ -62,9 +62,18 @@ impl Neighbours {
         let is_label = |k: &usize| labels.contains(&&plan.roles.predictors[*k]);
         let (sets, numeric) = (0..plan.roles.predictors.len()).partition(is_label);
         Neighbours {
-            fewest: FEWEST.max(2 * plan.free.len()),
             sets,
             numeric,
+            ..Neighbours::along_all(0, plan.free.len())
+        }
+    }
+
+    /// Those of a curve of `n_parameters` parameters over `n_columns` predictors that no formula is known of.
+    pub(super) fn along_all(n_columns: usize, n_parameters: usize) -> Neighbours {
+        Neighbours {
+            fewest: FEWEST.max(2 * n_parameters),
+            sets: Vec::new(),
+            numeric: (0..n_columns).collect(),
         }
     }
 

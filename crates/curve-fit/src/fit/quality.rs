@@ -6,7 +6,7 @@ use super::pattern::{self, MOST_SORTED, Neighbours, Pattern};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::residuals::{self, Tile};
-use super::verdict::{Doubts, Ended};
+use super::verdict::{Doubts, Misfit};
 use crate::formula::Loss;
 use crate::pass::Table;
 use fitzroy::Result;
@@ -48,7 +48,7 @@ pub struct Quality {
 /// # Errors
 /// The data cannot be read.
 pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Quality> {
-    quality_at(plan, table, &estimate.popt, &estimate.ended())
+    quality_at(plan, table, &estimate.popt, &estimate.misfit())
 }
 
 /// As [`quality`], of a fit that ended at `theta`.
@@ -56,13 +56,13 @@ pub(crate) fn quality_at(
     plan: &Plan,
     table: &dyn Table,
     theta: &[f64],
-    ended: &Ended,
+    misfit: &Misfit,
 ) -> Result<Quality> {
     // Residuals have no scale of the loss.
     let mut problem = Problem::new(&plan.programs, table, 1, 1.0);
     let params = problem.params(theta);
     let mut s = Sums::default();
-    let counts = ended.loss == Loss::Poisson;
+    let counts = misfit.loss == Loss::Poisson;
     let value = plan.programs.value();
     let n = table.n_rows();
     let stride = n.div_ceil(MOST_SORTED).max(1);
@@ -86,7 +86,7 @@ pub(crate) fn quality_at(
             }
             Ok(())
         })?;
-    let mut found = s.finish(ended);
+    let mut found = s.finish(misfit);
     let residuals = match s.tile.len() == n + 1 {
         true => &s.tile[1..],
         false => &kept[..],
@@ -120,7 +120,7 @@ impl<'p> Judge<'p> {
     }
 
     /// Doubts in a fit to `rows`, a tile of them at most, that converged at `theta`.
-    pub(crate) fn doubts(&mut self, rows: &[&[f64]], theta: &[f64], ended: &Ended) -> Doubts {
+    pub(crate) fn doubts(&mut self, rows: &[&[f64]], theta: &[f64], misfit: &Misfit) -> Doubts {
         let n = rows.first().map_or(0, |c| c.len());
         self.params[..theta.len()].copy_from_slice(theta);
         let value = self.plan.programs.value();
@@ -131,10 +131,36 @@ impl<'p> Judge<'p> {
         self.sums.clear();
         self.sums.centre = centre(&self.out[1], weights);
         self.sums.add(&self.out[0], &self.out[1], weights);
-        let mut quality = self.sums.finish(ended);
+        let mut quality = self.sums.finish(misfit);
         quality.pattern = self.neighbours.strongest(rows, &self.sums.tile[1..]);
-        ended.doubts(&quality)
+        misfit.doubts(&quality)
     }
+}
+
+/// Doubts in a fit that converged to the values `fitted` of a curve that no formula is known of: a function that was
+/// called. `y` is the response, `weights` are 1/σ. Neighbouring residuals are looked at along each of `columns`, the
+/// predictors, in the order of rows if there are none, and not at all without columns: errors that are correlated
+/// have neighbours that are alike.
+pub fn doubts(
+    (fitted, y): (&[f64], &[f64]),
+    weights: Option<&[f64]>,
+    columns: Option<&[&[f64]]>,
+    misfit: &Misfit,
+) -> Doubts {
+    if y.is_empty() {
+        return Doubts::default();
+    }
+    let mut sums = Sums {
+        centre: centre(y, weights),
+        ..Sums::default()
+    };
+    sums.add(fitted, y, weights);
+    let mut quality = sums.finish(misfit);
+    quality.pattern = columns.and_then(|columns| {
+        let neighbours = Neighbours::along_all(columns.len(), misfit.n_parameters);
+        neighbours.strongest(columns, &sums.tile[1..])
+    });
+    misfit.doubts(&quality)
 }
 
 /// The weighted mean of the first rows, about which squares are summed: with m of n rows, at most
@@ -214,7 +240,7 @@ impl Sums {
         }
     }
 
-    fn finish(&self, e: &Ended) -> Quality {
+    fn finish(&self, e: &Misfit) -> Quality {
         let (n, p) = (self.n, e.n_parameters as f64);
         let counts = e.loss == Loss::Poisson;
         let [

@@ -36,11 +36,12 @@ pub(crate) struct Solution {
     pub(crate) findings: Vec<String>,
 }
 
-/// Minimises.
+/// Minimises; `known` is the end of another fit, which several starts begin with.
 pub(crate) fn solve(
     plan: &Plan,
     table: &dyn Table,
     options: &Options,
+    known: Option<&[f64]>,
     observer: &mut Observer<'_>,
 ) -> Result<Solution> {
     let n = table.n_rows();
@@ -63,7 +64,8 @@ pub(crate) fn solve(
         None => table,
     };
     let mut small = Problem::new(&plan.programs, few, 1, problem.scale);
-    let (starts, start) = all_starts(plan, options, &mut small)?;
+    let (mut starts, start) = all_starts(plan, options, &mut small)?;
+    starts.splice(0..0, known.map(<[f64]>::to_vec));
     if options.method == Method::Varpro {
         check_start(plan, &mut small, &start)?;
     }

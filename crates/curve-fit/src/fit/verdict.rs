@@ -86,22 +86,30 @@ impl Doubts {
     pub fn each(self) -> impl Iterator<Item = Doubt> {
         Doubt::ALL.into_iter().filter(move |d| self.has(*d))
     }
+
+    /// All of them, as they stand in a headline: "the residuals are patterned"; none if there are none.
+    pub fn words(self) -> Option<String> {
+        let words: Vec<&str> = self.each().map(Doubt::words).collect();
+        (!words.is_empty()).then(|| words.join(" and "))
+    }
 }
 
 /// What is known of a fit besides its residuals.
-#[derive(Clone, Copy)]
-pub(crate) struct Ended {
+#[derive(Clone, Copy, Debug)]
+pub struct Misfit {
     /// Fitted parameters.
-    pub(crate) n_parameters: usize,
+    pub n_parameters: usize,
     /// Rows less parameters.
-    pub(crate) dof: usize,
+    pub dof: usize,
     /// Σ r², or the deviance for counts.
-    pub(crate) chi2: f64,
-    pub(crate) loss: Loss,
-    pub(crate) absolute_sigma: bool,
+    pub chi2: f64,
+    /// What residuals cost.
+    pub loss: Loss,
+    /// Whether σ are those of the noise, and no relative weights.
+    pub absolute_sigma: bool,
 }
 
-impl Ended {
+impl Misfit {
     /// Doubts that `quality` raises against a fit that converged.
     pub(crate) fn doubts(&self, quality: &Quality) -> Doubts {
         let mut out = Doubts::default();
@@ -161,11 +169,13 @@ impl Estimate {
 
     /// Doubts in a fit that converged: "the residuals are patterned"; none where there are none.
     pub fn doubts(&self) -> Option<String> {
-        let own = Doubt::ALL
+        let mut own = Doubts::default();
+        let flagged = |d: &Doubt| self.flags.contains(&d.name());
+        Doubt::ALL
             .into_iter()
-            .filter(|d| self.flags.contains(&d.name()));
-        let words: Vec<&str> = own.map(Doubt::words).collect();
-        (self.converged() && !words.is_empty()).then(|| words.join(" and "))
+            .filter(flagged)
+            .for_each(|d| own.add(d));
+        own.words().filter(|_| self.converged())
     }
 
     /// The verdict: `converged`, `converged, but the residuals are patterned`, or `NOT CONVERGED`.
@@ -191,7 +201,7 @@ impl Estimate {
         if !self.converged() {
             return;
         }
-        for doubt in self.ended().doubts(quality).each() {
+        for doubt in self.misfit().doubts(quality).each() {
             self.flags.push(doubt.name());
             let finding = self.finding(doubt, quality);
             self.findings.push(finding);
@@ -199,8 +209,8 @@ impl Estimate {
     }
 
     /// What this fit is, besides its residuals.
-    pub(crate) fn ended(&self) -> Ended {
-        Ended {
+    pub(crate) fn misfit(&self) -> Misfit {
+        Misfit {
             // An equation between parameters takes one of them.
             n_parameters: match self.dof {
                 0 => self.popt.len(),

@@ -16,7 +16,7 @@ from .. import _fitzroy
 from .differences import Layout, Steps, differences, sizes
 from .losses import Loss
 
-__all__ = ["Called"]
+__all__ = ["UNFINISHED", "Called"]
 
 Array = np.ndarray[Any, Any]
 

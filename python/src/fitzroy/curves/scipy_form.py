@@ -29,11 +29,12 @@ WITHOUT_EFFECT = frozenset(
 ENDED = {
     "small_reduction": (1, "The expected reduction of the sum of squares is below the tolerance."),
     "small_step": (2, "The relative change of the parameters is below the tolerance."),
-    "exact_fit": (1, "The sum of squares is zero."),
+    "exact_fit": (1, "The sum of squares is zero, but for rounding."),
     "rounding": (3, "Rounding hides any further reduction of the sum of squares."),
     "kink": (2, "The curve has a kink at the minimum, and no step is lower."),
     "small_gradient": (4, "The gradient is below the tolerance."),
 }
+KINK = "its errors are those of one side, and a lower minimum may lie beyond; try another p0"
 FAILED = {
     "evaluation_limit": "Number of calls to function has reached maxfev = {maxfev}.",
     "damping_limit": "no step of any length reduced the sum of squares.",
@@ -65,8 +66,7 @@ def curve_fit(
     derivatives are exact, and `jac` is then not called. What cannot be traced is fitted by calling
     the function, and an `UntracedWarning` says why.
 
-    Differences: without `p0` starting values come from the data where the curve is known, instead
-    of ones; tolerances (`ftol`, `xtol`, `gtol`) have no effect, since fits end as near to the
+    Differences: without `p0` starting values come from the data instead of ones; tolerances (`ftol`, `xtol`, `gtol`) have no effect, since fits end as near to the
     minimum as rounding allows; with a robust `loss` the covariance is the sandwich.
 
     Further keywords: `maxfev` or `max_nfev`, `loss`, `f_scale`, `threads`; `restart=True`, which
@@ -124,6 +124,9 @@ def solved(problem: Problem, stacklevel: int = 3) -> Found:
             message += (
                 ". The minimum is the one that p0 leads to; restart=True looks for a lower one"
             )
+        warnings.warn(message, category=DoubtWarning, stacklevel=stacklevel)
+    elif status == "kink":
+        message = "the fit ended at a kink of the curve, where no step is lower: " + KINK
         warnings.warn(message, category=DoubtWarning, stacklevel=stacklevel)
     return found
 

@@ -14,8 +14,10 @@ from ..arrays import host
 from ..progress import tell
 from ..tracing import Untraceable, in_float64
 from .called import Called
+from .evidence import doubts, predictors
 from .function import Compiled, of_function, traced_before
 from .losses import loss_of, sandwich
+from .search import Search, lowest
 from .values import at_points
 
 __all__ = ["DEVICE", "Found", "Problem", "called", "feasible", "solve", "whitened"]
@@ -124,6 +126,11 @@ def solve(problem: Problem) -> Found:
     if made is not None and problem.by_formula:
         return fit_formula(problem, made)
     _require_processor(problem, reason or "errors are correlated, which is the processor's work")
+    if made is not None and problem.p0 is None:
+        # A formula has starts of its own, which errors that are correlated do not change.
+        alone = fit_formula(replace(problem, factor=None, brief=True), made)
+        if np.all(np.isfinite(alone.popt)):
+            start = alone.popt
     found = _fit_called(problem, made, start)
     found.reason = reason
     return found
@@ -266,18 +273,32 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         near = {"loss": "huber", "f_scale": problem.options.get("f_scale", 1.0) * TUKEY_BY_HUBER}
         gentle = replace(problem, options={**problem.options, **near}, watch=None)
         start = np.array(_fit_called(gentle, made, start).popt)
-    facts = Called(
-        residuals,
-        jacobian,
-        problem.lower,
-        problem.upper,
-        "trf" if problem.method == "trf" else "lm",
-        problem.options.get("max_evaluations", 5000),
-        loss,
-        steps=problem.diff_step,
-        pattern=problem.pattern,
-        watch=problem.watch,
-    ).minimise(start)
+    most = problem.options.get("max_evaluations", 5000)
+    columns = predictors(problem.x, problem.y.size)
+
+    def descended(start: np.ndarray[Any, Any], most: int = most) -> dict[str, Any]:
+        facts = Called(
+            residuals,
+            jacobian,
+            problem.lower,
+            problem.upper,
+            "trf" if problem.method == "trf" else "lm",
+            most,
+            loss,
+            steps=problem.diff_step,
+            pattern=problem.pattern,
+            watch=problem.watch,
+        ).minimise(start)
+        found = doubts(
+            facts, problem.y, problem.sigma, problem.factor, columns, problem.absolute_sigma, loss
+        )
+        return {**facts, "start": start, **found}
+
+    if problem.p0 is not None or problem.watch is not None:
+        facts = descended(start)
+    else:
+        search = Search(values, whiten, problem.y, columns, problem.lower, problem.upper)
+        facts = lowest(descended, start, search, "max_evaluations" in problem.options)
     n = facts["residuals"].size
     covariance, dof = facts.pop("covariance"), max(n - p, 0)
     chi2 = float(np.sum(facts["residuals"] ** 2))
@@ -301,9 +322,8 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         dof=dof,
         chi2=chi2,
         reduced_chi2=chi2 / dof if dof else float("nan"),
-        findings=SAID.get(status, []),
-        flags=[status] if status in SAID else [],
-        start=start,
+        findings=SAID.get(status, []) + facts["findings"],
+        flags=([status] if status in SAID else []) + facts["flags"],
         confidence=problem.options.get("confidence", 0.95),
     )
     if "device" in problem.options:

@@ -47,7 +47,12 @@ pub(crate) struct CurveFitArgs {
     /// JSON, Parquet, NetCDF
     pub(super) data: Vec<PathBuf>,
     /// A formula, or the name of a built-in curve such as gaussian or polynomial(3)
-    #[arg(long, value_name = "EXPR|NAME", required_unless_present = "workflow")]
+    #[arg(
+        long,
+        value_name = "EXPR|NAME",
+        required_unless_present = "workflow",
+        allow_hyphen_values = true
+    )]
     pub(super) model: Option<String>,
     /// A fit described in NLSQ's layout, in place of the flags that it sets
     #[arg(long, value_name = "FILE.yaml", conflicts_with_all = ["data", "model", "data_set", "x", "y",
