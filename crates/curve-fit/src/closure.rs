@@ -214,14 +214,7 @@ impl<'f> ClosureFit<'f> {
             (false, 0) => f64::NAN,
             (false, dof) => chi2 / dof as f64,
         };
-        let mut pcov = vec![f64::NAN; p * p];
-        if let Some(v) = crate::method::foreign::covariance(&solved.jacobian, p, &inside) {
-            for (i, &a) in inside.iter().enumerate() {
-                for (j, &b) in inside.iter().enumerate() {
-                    pcov[a * p + b] = s2 * v[i * inside.len() + j];
-                }
-            }
-        }
+        let pcov = covariance(&solved.jacobian, p, &inside, s2);
         let status = solved.minimum.status;
         let doubts = match status.converged() {
             true => self.doubts(&theta, weights, chi2),
@@ -255,4 +248,18 @@ impl<'f> ClosureFit<'f> {
         let weights = self.sigma.map(|_| weights);
         doubts((&fitted, self.y), weights, Some(self.columns), &misfit)
     }
+}
+
+/// The covariance of p parameters whose errors have the variance `s2`; NaN for those that are not `inside`, and all
+/// of it where the rows do not determine these.
+fn covariance(jacobian: &[f64], p: usize, inside: &[usize], s2: f64) -> Vec<f64> {
+    let mut out = vec![f64::NAN; p * p];
+    if let Some(v) = crate::method::foreign::covariance(jacobian, p, inside) {
+        for (i, &a) in inside.iter().enumerate() {
+            for (j, &b) in inside.iter().enumerate() {
+                out[a * p + b] = s2 * v[i * inside.len() + j];
+            }
+        }
+    }
+    out
 }

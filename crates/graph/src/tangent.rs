@@ -67,7 +67,8 @@ fn binary_term(g: &mut Graph, op: Binary, slot: usize, slope: NodeId, t: NodeId)
             // Either may be 0 where the other is infinite: (x·eᵏ)ᵇ stays 0 at x = 0, too.
             let (zero, product) = (g.lit(0.0), g.bin(Binary::MulZ, slope, t));
             let none = g.bin(Binary::Eq, t, zero);
-            let zero = g.broadcast(zero, &g.dims(t).to_vec());
+            let dims = g.dims(t).to_vec();
+            let zero = g.broadcast(zero, &dims);
             g.select(none, zero, product)
                 .expect("dims of the derivative")
         }

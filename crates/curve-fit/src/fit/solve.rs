@@ -51,11 +51,7 @@ pub(crate) fn solve(
         Scale::Auto if plan.programs.loss().is_robust() => auto_scale(plan, table, options)?,
         Scale::Auto => 1.0,
     };
-    let large = match options.progressive {
-        Progressive::Auto => n > MANY_ROWS,
-        Progressive::On => n >= 4 * 1024,
-        Progressive::Off => false,
-    };
+    let large = is_large(options.progressive, n);
     let before = problem.reads;
     // Starting values are looked for on the subsample where there is one.
     let sub = large.then(|| problem.subsample(options.seed)).transpose()?;
@@ -107,6 +103,15 @@ pub(crate) fn solve(
         costs,
         findings,
     })
+}
+
+/// Whether a fit of `n` rows starts on some of them.
+fn is_large(progressive: Progressive, n: usize) -> bool {
+    match progressive {
+        Progressive::Auto => n > MANY_ROWS,
+        Progressive::On => n >= 4 * 1024,
+        Progressive::Off => false,
+    }
 }
 
 /// Goes on from what was found on the subsample with all rows, and says how; none where that led nowhere,
@@ -318,7 +323,10 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
         let n = out[0].len();
         let bad = (0..n).find(|&i| out[..=p].iter().any(|o| !o[i].is_finite()));
         if found.is_none() {
-            found = bad.map(|i| (first + i, out[p][i]));
+            found = bad.map(|i| {
+                let steep = (0..p).find(|&k| !out[k][i].is_finite());
+                (first + i, out[p][i], steep)
+            });
         }
         Ok(())
     })?;
@@ -330,7 +338,11 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
         .collect();
     let far_off = start::far_off(plan, table)?;
     let message = match found {
-        Some((row, value)) => {
+        Some((row, value, steep)) => {
+            let what = match steep.filter(|_| value.is_finite()) {
+                Some(k) => format!("the model has no finite derivative by {}", plan.name(k)),
+                None => "the model is not finite".into(),
+            };
             let x = row_of(table, row, plan.roles.predictors.len())?;
             let named = plan.roles.predictors.iter().zip(x);
             let x: Vec<String> = named.map(|(name, x)| format!("{name} = {x}")).collect();
@@ -339,7 +351,7 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
                 false => "no values of the parameters change that: leave the row out (⟨range⟩)",
             };
             format!(
-                "the model is not finite at the start: row {}, {} gives {value} with {}; {advice}",
+                "{what} at the start: row {}, {} gives {value} with {}; {advice}",
                 row + 1,
                 x.join(", "),
                 at.join(", ")
