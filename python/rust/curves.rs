@@ -6,7 +6,7 @@ use crate::devices::{Fitting, OF_DEVICE};
 use crate::errors::{named, raised, spelled};
 use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
 use fitzroy_curve_fit::fit::{
-    Misfit, Plan, Predicted, combined, criteria, doubts as of_called, fit_and_measure,
+    Doubt, Misfit, Plan, Predicted, combined, criteria, doubts as of_called, fit_and_measure,
     leave_one_out, of_normal_errors, pointwise, quality, weights,
 };
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
@@ -34,8 +34,8 @@ pub(crate) fn t_quantile(probability: f64, dof: f64) -> f64 {
     quantile(probability, dof)
 }
 
-/// What speaks against a fit that converged of a function that was called, as pairs of a name and words: `fitted` are
-/// its values, `columns` the predictors (none where errors are correlated), `sizes` the numbers of parameters and of
+/// What speaks against a fit that converged of a function that was called, as names, and as words if anything does:
+/// `fitted` are its values, `columns` the predictors (none where errors are correlated), `sizes` the numbers of parameters and of
 /// degrees of freedom, and χ².
 #[pyfunction]
 pub(crate) fn doubts(
@@ -46,7 +46,7 @@ pub(crate) fn doubts(
     sizes: (usize, usize, f64),
     linear: bool,
     absolute_sigma: bool,
-) -> PyResult<Vec<(&'static str, &'static str)>> {
+) -> PyResult<(Vec<&'static str>, Option<String>)> {
     let (n_parameters, dof, chi2) = sizes;
     let misfit = Misfit {
         n_parameters,
@@ -67,7 +67,7 @@ pub(crate) fn doubts(
         ));
     }
     let found = of_called((fitted, y), weights, given.then_some(&columns[..]), &misfit);
-    Ok(found.each().map(|d| (d.name(), d.words())).collect())
+    Ok((found.each().map(Doubt::name).collect(), found.words()))
 }
 
 /// A formula, ready to be fitted any number of times.

@@ -141,8 +141,8 @@ impl<'f> ClosureFit<'f> {
                 ));
             }
         }
-        let row = |i: usize| -> Vec<f64> { self.columns.iter().map(|c| c[i]).collect() };
-        if let Some(i) = (0..n).find(|&i| !((self.value)(&row(i), p0) - self.y[i]).is_finite()) {
+        let fitted = self.values(p0);
+        if let Some(i) = (0..n).find(|&i| !(fitted[i] - self.y[i]).is_finite()) {
             return refuse(format!(
                 "row {}: the curve or the response is not finite at the start {p0:?}; choose another one, or leave the row out",
                 i + 1
@@ -233,11 +233,15 @@ impl<'f> ClosureFit<'f> {
         })
     }
 
-    fn doubts(&self, theta: &[f64], weights: &[f64], chi2: f64) -> Doubts {
+    /// The function at every row.
+    fn values(&self, theta: &[f64]) -> Vec<f64> {
         let row = |i: usize| -> Vec<f64> { self.columns.iter().map(|c| c[i]).collect() };
-        let fitted: Vec<f64> = (0..self.y.len())
-            .map(|i| (self.value)(&row(i), theta))
-            .collect();
+        let rows = 0..self.y.len();
+        rows.map(|i| (self.value)(&row(i), theta)).collect()
+    }
+
+    fn doubts(&self, theta: &[f64], weights: &[f64], chi2: f64) -> Doubts {
+        let fitted = self.values(theta);
         let misfit = Misfit {
             n_parameters: theta.len(),
             dof: self.y.len().saturating_sub(theta.len()),

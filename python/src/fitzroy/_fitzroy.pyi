@@ -44,7 +44,7 @@ def doubts(
     sizes: tuple[int, int, float],
     linear: bool,
     absolute_sigma: bool,
-) -> list[tuple[str, str]]: ...
+) -> tuple[list[str], str | None]: ...
 def curve_criteria(
     residuals: Array,
     slopes: Array | None,

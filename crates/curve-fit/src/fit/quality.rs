@@ -128,12 +128,9 @@ impl<'p> Judge<'p> {
         self.out.iter_mut().for_each(|o| o.resize(n, 0.0));
         value.evaluate(&mut self.workspace, rows, &mut self.out);
         let weights = self.out.get(2).map(Vec::as_slice);
-        self.sums.clear();
-        self.sums.centre = centre(&self.out[1], weights);
-        self.sums.add(&self.out[0], &self.out[1], weights);
-        let mut quality = self.sums.finish(misfit);
-        quality.pattern = self.neighbours.strongest(rows, &self.sums.tile[1..]);
-        misfit.doubts(&quality)
+        let both = (&self.out[0][..], &self.out[1][..]);
+        let along = Some((&self.neighbours, rows));
+        self.sums.doubts(both, weights, along, misfit)
     }
 }
 
@@ -150,17 +147,9 @@ pub fn doubts(
     if y.is_empty() {
         return Doubts::default();
     }
-    let mut sums = Sums {
-        centre: centre(y, weights),
-        ..Sums::default()
-    };
-    sums.add(fitted, y, weights);
-    let mut quality = sums.finish(misfit);
-    quality.pattern = columns.and_then(|columns| {
-        let neighbours = Neighbours::along_all(columns.len(), misfit.n_parameters);
-        neighbours.strongest(columns, &sums.tile[1..])
-    });
-    misfit.doubts(&quality)
+    let neighbours = Neighbours::along_all(columns.map_or(0, <[_]>::len), misfit.n_parameters);
+    let along = columns.map(|columns| (&neighbours, columns));
+    Sums::default().doubts((fitted, y), weights, along, misfit)
 }
 
 /// The weighted mean of the first rows, about which squares are summed: with m of n rows, at most
@@ -205,6 +194,23 @@ impl Sums {
             ..Sums::default()
         };
         self.tile.clear();
+    }
+
+    /// Doubts in a fit to these rows alone, with neighbours along the columns of predictors if they say anything.
+    fn doubts(
+        &mut self,
+        (f, y): (&[f64], &[f64]),
+        weights: Option<&[f64]>,
+        along: Option<(&Neighbours, &[&[f64]])>,
+        misfit: &Misfit,
+    ) -> Doubts {
+        self.clear();
+        self.centre = centre(y, weights);
+        self.add(f, y, weights);
+        let mut quality = self.finish(misfit);
+        quality.pattern =
+            along.and_then(|(neighbours, columns)| neighbours.strongest(columns, &self.tile[1..]));
+        misfit.doubts(&quality)
     }
 
     /// Adds a tile.

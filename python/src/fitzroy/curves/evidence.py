@@ -50,7 +50,7 @@ def doubts(
     elif sigma is not None:
         deviations = np.broadcast_to(sigma, n)
         left, weights = own * deviations, np.array(1.0 / deviations)
-    said = _fitzroy.doubts(
+    flags, words = _fitzroy.doubts(
         np.array(y + left, dtype=float),
         np.ascontiguousarray(y, dtype=float),
         weights,
@@ -60,11 +60,10 @@ def doubts(
         loss is None,
         absolute_sigma,
     )
-    if not said:
+    if words is None:
         return {"flags": [], "findings": []}
-    words = " and ".join(word for _, word in said)
     return {
-        "flags": [name for name, _ in said],
+        "flags": flags,
         "findings": [f"{words}; look at them, and try other starting values or another curve"],
         "doubts": words,
     }
