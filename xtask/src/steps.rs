@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Formatting, house rules, lints, documentation and licences.
+/// Formatting, house rules, lints, documentation and licences. In release, whose macros and build scripts the tests have
+/// compiled.
 pub(crate) fn lint(root: &Path) -> bool {
     step(root, &["fmt", "--all", "--check"], &[])
         && crate::tidy::run(root)
@@ -12,6 +13,7 @@ pub(crate) fn lint(root: &Path) -> bool {
             root,
             &[
                 "clippy",
+                "--release",
                 "--workspace",
                 "--all-targets",
                 "--",
@@ -24,14 +26,15 @@ pub(crate) fn lint(root: &Path) -> bool {
         && licences(root)
 }
 
-/// The library and the program are both called fitzroy, and two at once would write the same pages.
+/// The library and the program are both called fitzroy, and two at once would write the same pages. The workspace is named for
+/// both: a part of it would have dependencies with other features.
 fn documentation(root: &Path) -> bool {
-    let usual = ["doc", "--no-deps", "--document-private-items"];
+    let usual = ["doc", "--release", "--no-deps", "--document-private-items"];
     let of = |which: &[&str]| {
         let args = [&usual[..], which].concat();
         step(root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
     };
-    of(&["--workspace", "--exclude", "fitzroy-cli"]) && of(&["-p", "fitzroy-cli"])
+    of(&["--workspace", "--exclude", "fitzroy-cli"]) && of(&["--workspace", "--bin", "fitzroy"])
 }
 
 /// Writes the generated parts of the documentation: the tests that hold them do it.
