@@ -405,6 +405,33 @@ def test_chains_start_at_the_values_of_variables():
     assert float(draws.posterior["x"].mean()) < -1.9
 
 
+def test_chains_start_where_few_draws_of_the_priors_have_a_density():
+    with pm.Model() as constrained:
+        a = pm.Normal("a", 0, 1)
+        b = pm.Normal("b", 0, 1)
+        pm.Potential("above", pm.math.switch(a + b > 2, 0.0, -np.inf))
+    with pm.Model() as far_with_discrete:
+        z = pm.Bernoulli("z", 0.5)
+        a = pm.Normal("a", 100, 1)
+        pm.Potential("above", pm.math.switch(a > 50, 0.0, -np.inf))
+        pm.Normal("y", a + z, 1, observed=101.0)
+    for model in (constrained, far_with_discrete):
+        found = fz.sample(model, draws=100, tune=200, random_seed=1, progressbar=False).posterior
+        assert np.isfinite(found["a"].values).all()
+        if model is constrained:
+            assert (found["a"] + found["b"] > 2).all()
+
+
+def test_draws_that_round_to_an_end_are_no_places_to_compare():
+    with pm.Model() as model:
+        u = pm.Uniform("u", 0, 1)
+        pm.Normal("y", u, 0.05, observed=[1.15, 1.2])
+        pm.Beta("b", 0.1, 0.1)
+        pm.Beta("c", 0.02, 1)
+    found = fz.from_pymc(model).check()
+    assert 32 <= len(found.text) <= 64 and found.spread < 1e-8
+
+
 def test_starts_of_vectors_matrices_and_words():
     model = MODELS["correlated_effects"]()
     point = model.initial_point()

@@ -112,7 +112,10 @@ def check(conversion: Conversion, model: Any, n: int = 64, random_seed: int = 1)
     arrays: dict[str, Any] = dict(conversion.data)
     raw = drawn_as_written(conversion, arrays, n, random_seed)
     free = free_values(plain, conversion, raw["groups"]["posterior"], n)
-    theirs, slopes = _of_model(model, plain, free, n)
+    forward, back = _value_variables(model)
+    free = _inside(model, forward, free, n)
+    n = len(next(iter(free.values()), range(n)))
+    theirs, slopes = _of_model(model, plain, free, n, (forward, back))
     ends, of_ends = _on_intervals(plain, free)
     for name, slope in of_ends.items():
         slopes[name] = slopes[name] + slope
@@ -161,11 +164,21 @@ def moving(model: Any) -> list[Any]:
     return [rv for rv in model.free_RVs if not is_discrete(rv)]
 
 
+def _inside(model: Any, forward: Any, free: dict[str, Array], n: int) -> dict[str, Array]:
+    """The draws none of whose values is rounded to an end of its support."""
+    rvs = moving(model)
+    placed = [forward(*[free[rv.name][k] for rv in rvs]) for k in range(n)]
+    good = [all(np.isfinite(x).all() for x in place) for place in placed]
+    if not any(good):
+        raise Unconvertible("the check", "every draw has a value at an end of its support")
+    return {name: x[np.array(good)] for name, x in free.items()}
+
+
 def _of_model(
-    model: Any, plain: Any, free: dict[str, Array], n: int
+    model: Any, plain: Any, free: dict[str, Array], n: int, between: tuple[Any, Any]
 ) -> tuple[Array, dict[str, Array]]:
     """model.logp at values of the free variables, summed over those of discrete ones, and its slopes
-    by these values; `plain` is the model in plain arrays."""
+    by these values; `plain` is the model in plain arrays, `between` leads to its coordinates and back."""
     rvs = moving(model)
     values = [model.rvs_to_values[rv] for rv in rvs]
     whole = [model.rvs_to_values[rv] for rv in model.free_RVs if is_discrete(rv)]
@@ -182,7 +195,7 @@ def _of_model(
         graph = FunctionGraph(outputs=[logp, *by_values], clone=False)
         TWO_BY_TWO.rewrite(graph)
     given = {"inputs": [*values, *whole], "outputs": list(graph.outputs)}
-    forward, back = _value_variables(model)
+    forward, back = between
     density = _running(given, [*forward(*[free[rv.name][0] for rv in rvs]), *all_whole[0]])
     out = np.empty(n)
     slopes = {rv.name: np.empty((n, *free[rv.name].shape[1:])) for rv in rvs}

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pymc as pm
 import pytensor.tensor as pt
 from pymc.initial_point import make_initial_point_fn
 
@@ -20,8 +21,9 @@ from .layout import as_text
 __all__ = ["started", "starts", "without_starts"]
 
 Array = np.ndarray[Any, Any]
-#: Places that are tried for each chain.
+#: Places that are tried for each chain, around the middle of each prior and drawn from the priors.
 TRIALS = 10
+DRAWN = 50
 
 
 @contextmanager
@@ -54,30 +56,46 @@ def started(
 def _of_pymc(
     conversion: Any, arrays: dict[str, Any], settings: dict[str, Any]
 ) -> list[dict[str, Array]]:
-    """Places around the middle of each prior at which the density and its slope are finite, one for
-    each chain; none where there are none."""
+    """Places around the middle of each prior, or drawn from the priors, at which the density and its
+    slope are finite, one for each chain; none where there are none."""
     model, chains = conversion.model, settings["chains"]
     free = [rv for rv in model.free_RVs if not is_discrete(rv)]
+    shown = {name: text for text, name in conversion.called.items()}
+    for values in (_of_middles(model, free, settings), _of_priors(free, settings)):
+        at = {
+            shown[name]: as_text(conversion, name, np.asarray(x, dtype=float))
+            for name, x in values.items()
+        }
+        if not at:
+            continue
+        found = _fitzroy.log_density(conversion.text, arrays, at)
+        good = np.isfinite(found["lp"]) & np.isfinite(found["slope"]).all(axis=1)
+        if good.any():
+            chosen = np.resize(np.flatnonzero(good), chains)
+            return [{name: np.array(x[k]) for name, x in at.items()} for k in chosen]
+    return []
+
+
+def _of_middles(model: Any, free: list[Any], settings: dict[str, Any]) -> dict[str, Array]:
+    """Values of each variable where PyMC starts, moved a little and not."""
     places = []
-    for jittered in (model.free_RVs, ()):
+    for jittered in (free, ()):
         make = make_initial_point_fn(
             model=model, jitter_rvs=set(jittered), return_transformed=False
         )
-        seeds = range(TRIALS * chains if jittered else 1)
+        seeds = range(TRIALS * settings["chains"] if jittered else 1)
         places += [make((settings["seed"] + seed) % 2**32) for seed in seeds]
-    shown = {name: text for text, name in conversion.called.items()}
-    at = {
-        shown[rv.name]: as_text(
-            conversion, rv.name, np.array([place[rv.name] for place in places], dtype=float)
-        )
-        for rv in free
-    }
-    found = _fitzroy.log_density(conversion.text, arrays, at)
-    good = np.isfinite(found["lp"]) & np.isfinite(found["slope"]).all(axis=1)
-    if not good.any():
-        return []
-    chosen = np.resize(np.flatnonzero(good), chains)
-    return [{name: np.array(x[k]) for name, x in at.items()} for k in chosen]
+    return {rv.name: np.array([place[rv.name] for place in places]) for rv in free}
+
+
+def _of_priors(free: list[Any], settings: dict[str, Any]) -> dict[str, Array]:
+    """Draws of the variables together; none where a prior has no draws."""
+    n = DRAWN * settings["chains"]
+    try:
+        drawn = pm.draw(free, draws=n, random_seed=settings["seed"] % 2**32)
+    except (NotImplementedError, ValueError):
+        return {}
+    return {rv.name: x for rv, x in zip(free, drawn)}
 
 
 def starts(model: Any, conversion: Any, initvals: Any) -> list[dict[str, Array]]:
