@@ -345,6 +345,12 @@ fn by_discrete<'a>(trace: &'a Trace, group: &str) -> Vec<&'a str> {
     }
 }
 
+/// Whether `n` draws are 0 and 1 alone, whose squares have the mean that they have. Their standard deviation follows from it.
+fn is_indicator(draws: &ElementStatistics, n: f64) -> bool {
+    let square = draws.sd * draws.sd * (n - 1.0) / n + draws.mean * draws.mean;
+    (square - draws.mean).abs() <= 1e-9 * draws.mean.abs()
+}
+
 /// One finding for the heaviest tail, where the standard deviation may be far off. Variables
 /// `by_discrete` jump between few values or branches: what is rare there is no tail.
 fn tail_finding(summary: &Summary, by_discrete: &[&str]) -> Option<Finding> {
@@ -356,7 +362,9 @@ fn tail_finding(summary: &Summary, by_discrete: &[&str]) -> Option<Finding> {
     let believed = |s: &ElementStatistics| {
         s.judged_r_hat() < RHAT_LIMIT && s.ess_bulk.min(s.ess_tail) > ESS_LIMIT
     };
-    let jumps = |row: &Row| by_discrete.contains(&row.name.as_str());
+    let n = (summary.n_chains * summary.n_draws) as f64;
+    let jumps =
+        |row: &Row| by_discrete.contains(&row.name.as_str()) || is_indicator(&row.statistics, n);
     let heavy =
         |row: &&Row| changes(row) && !jumps(row) && believed(&row.statistics) && excess(row) > 1.0;
     let rows: Vec<&Row> = summary.rows.iter().filter(heavy).collect();

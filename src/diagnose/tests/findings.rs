@@ -227,6 +227,27 @@ fn what_may_be_missing_calls_a_run_into_question() {
     assert_eq!(examine(&run).verdict(), Verdict::InQuestion);
 }
 
+/// An event is drawn by chance as often as the mean says: its rarity is no tail. Of the same draws with three values the
+/// finding is said.
+#[test]
+fn rare_events_are_no_heavy_tails() {
+    let rare = |first: f64| {
+        let mut run = eight_schools();
+        let mut events = run.normals(2, 11, 0.0, 1.0, 0.0);
+        events.iter_mut().for_each(|x| *x = f64::from(*x > 2.4));
+        let at = events.iter().position(|x| *x > 0.0).expect("an event");
+        events[at] = first;
+        run.scalar("event", events);
+        examine(&run)
+    };
+    assert_eq!(rare(1.0).findings, vec![]);
+    let found = rare(1.5).findings;
+    assert!(
+        found.iter().any(|f| f.kind == FindingKind::HeavyTail),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn few_effective_draws_are_placed() {
     let mut run = eight_schools();
