@@ -4,13 +4,15 @@ use crate::arrays::matrix;
 use crate::attend::{Looks, attended};
 use crate::devices::{Fitting, OF_DEVICE};
 use crate::errors::{named, raised, spelled};
-use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
+use fitzroy_curve_fit::batch::{
+    Batch, Doubted, Groups, ON_PROCESSOR, doubts as of_many, fit_many_on, suit_machines,
+};
 use fitzroy_curve_fit::fit::{
     Doubt, Misfit, Plan, Predicted, combined, criteria, doubts as of_called, fit_and_measure,
     leave_one_out, of_normal_errors, pointwise, quality, weights,
 };
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
-use fitzroy_curve_fit::method::{Next, Progress, Status};
+use fitzroy_curve_fit::method::{Next, Progress};
 use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Finish, Loss, Options, Restarts, Scale, Sigma};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -179,20 +181,23 @@ impl Curve {
             py,
             &stop,
             |_| Ok(()),
-            || -> fitzroy::Result<Batch> {
+            || -> fitzroy::Result<(Batch, Doubted)> {
                 let plan = self.fitter.plan(&data, &options)?;
                 let groups = Groups::equal(n_fits, n);
                 let table = data.table(&plan.roles.predictors)?;
                 let declines = (!suit_machines(&plan, &options)).then_some(ON_PROCESSOR);
                 on.settle(&plan, &table, &options, declines)?;
-                on.ended(fit_many_on(
+                let found = on.ended(fit_many_on(
                     on.machines(),
                     &plan,
                     &table,
                     &groups,
                     &options,
                     &stop,
-                ))
+                ));
+                let batch = found?;
+                let doubts = of_many(&batch, &plan, &table, &groups, &options);
+                Ok((batch, doubts))
             },
         );
         if let Some(error) = trouble {
@@ -249,6 +254,9 @@ fn dict(py: Python<'_>, estimate: Estimate, brief: bool) -> PyResult<Bound<'_, P
     if let Some(doubts) = estimate.doubts() {
         out.set_item(intern!(py, "doubts"), doubts)?;
     }
+    if let Some(guess) = estimate.guess() {
+        out.set_item(intern!(py, "guess"), spelled(guess))?;
+    }
     out.set_item(intern!(py, "evaluations"), estimate.evaluations)?;
     out.set_item(intern!(py, "names"), estimate.free)?;
     out.set_item(intern!(py, "popt"), PyArray1::from_vec(py, estimate.popt))?;
@@ -285,23 +293,18 @@ fn describe(py: Python<'_>, out: &Bound<'_, PyDict>, estimate: &Estimate) -> PyR
     out.set_item("flags", &estimate.flags)
 }
 
-/// What many fits found, by name.
-fn dict_of_many(py: Python<'_>, batch: Batch) -> PyResult<Bound<'_, PyDict>> {
+/// What many fits found and what speaks against them, by name.
+fn dict_of_many(py: Python<'_>, (batch, doubts): (Batch, Doubted)) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     let p = batch.names.len();
     let converged: Vec<bool> = batch.status.iter().map(|s| s.converged()).collect();
-    // There may be millions of fits, and there are few ways to end.
-    let mut words: Vec<(Status, Bound<'_, PyString>)> = Vec::new();
-    let status = batch.status.iter().map(|status| {
-        let known = words.iter().find(|(known, _)| known == status);
-        let known = known.map(|(_, word)| word.clone());
-        known.unwrap_or_else(|| {
-            let word = PyString::new(py, status.name());
-            words.push((*status, word.clone()));
-            word
-        })
+    let status = words(py, &batch.status, |status| status.name().into());
+    let each = words(py, &doubts.each, |doubts| {
+        doubts.words().unwrap_or_default()
     });
-    let status: Vec<_> = status.collect();
+    out.set_item("doubts", each)?;
+    out.set_item("doubted", doubts.words())?;
+    out.set_item("beyond_chance", doubts.is_beyond_chance())?;
     out.set_item("converged", PyArray1::from_vec(py, converged))?;
     out.set_item("status", status)?;
     out.set_item("names", batch.names)?;
@@ -311,6 +314,25 @@ fn dict_of_many(py: Python<'_>, batch: Batch) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("evaluations", PyArray1::from_vec(py, batch.evaluations))?;
     out.set_item("n_alone", batch.n_alone)?;
     Ok(out)
+}
+
+/// What is said of each of many fits: there may be millions of them, and there are few ways to say it.
+fn words<'py, T: PartialEq + Copy>(
+    py: Python<'py>,
+    each: &[T],
+    say: impl Fn(T) -> String,
+) -> Vec<Bound<'py, PyString>> {
+    let mut known: Vec<(T, Bound<'_, PyString>)> = Vec::new();
+    let of = |one: &T| {
+        let said = known.iter().find(|(other, _)| other == one);
+        let said = said.map(|(_, word)| word.clone());
+        said.unwrap_or_else(|| {
+            let word = PyString::new(py, &say(*one));
+            known.push((*one, word.clone()));
+            word
+        })
+    };
+    each.iter().map(of).collect()
 }
 
 /// The weights of curves by a criterion of each.

@@ -173,7 +173,7 @@ def test_many_fits_are_shown_as_a_table():
     page = many._repr_html_()
     assert page.count("<tr>") == 11 and "and 2 more" in page and "12 converged" in page
     frame = pytest.importorskip("pandas") and many.to_dataframe()
-    columns = "a b c a_se b_se c_se chi2 converged status".split()
+    columns = "a b c a_se b_se c_se chi2 converged status doubts".split()
     assert list(frame.columns) == columns
     np.testing.assert_array_equal(frame["b"], many.popt[:, 1])
 
@@ -229,6 +229,39 @@ def test_many_fits_are_those_made_one_by_one():
     weighted = fitter.fit_many(X, many_y, sigma=0.05, absolute_sigma=True, p0=[2, 1, 0])
     one = fitter.fit(X, many_y[7], sigma=0.05, absolute_sigma=True, p0=[2, 1, 0])
     np.testing.assert_allclose(weighted.se[7], one.se, rtol=1e-4)
+
+
+def test_many_fits_say_what_speaks_against_each():
+    r = np.random.default_rng(5)
+    x = np.linspace(0, 6, 60)
+    rows = 3 * np.exp(-x) + 0.02 * r.normal(size=(200, 60))
+    fitter = fz.CurveFit("a*exp(-b*x)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        right = fitter.fit_many(x, rows)
+    assert right.converged.all() and sum(map(bool, right.doubts)) <= 4
+    # A level that the curve lacks.
+    rows[::4] += 1.0
+    with pytest.warns(fz.DoubtWarning, match="see `doubts`"):
+        some = fitter.fit_many(x, rows)
+    assert some.converged.all() and all(some.doubts[::4])
+    assert sum(map(bool, some.doubts)) <= 54
+    for k in range(0, 200, 20):
+        assert (fitter.fit(x, rows[k]).doubts or "") == some.doubts[k]
+    assert "in doubt" in repr(some) and "patterned" in some._repr_html_()
+    assert list(some.to_dataframe()["doubts"]) == some.doubts
+
+
+def test_a_start_that_stayed_a_guess_is_said():
+    r = np.random.default_rng(8)
+    x = np.linspace(0, 10, 200)
+    y = 2.0 + 3.0 * x + 0.1 * r.normal(size=200)
+    peak = lambda x, a, m, s, b, c: b * x + c + a * np.exp(-(((x - m) / s) ** 2))
+    with pytest.warns(fz.DoubtWarning, match="its start is a guess; give starting values .p0."):
+        fz.curve_fit(peak, x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fz.curve_fit(peak, x, y + 3 * np.exp(-((x - 4) ** 2)))
 
 
 def test_a_fit_of_many_that_fails_is_a_row_of_nan():

@@ -313,7 +313,7 @@ fn a_batch_has_the_doubts_of_single_fits() {
         }
         let table = Columns::new(columns);
         let batch = fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap();
-        let found = doubts(&batch, &plan, &table, &groups, &options);
+        let found = doubts(&batch, &plan, &table, &groups, &options).each;
         for (k, found) in found.iter().enumerate() {
             let rows = groups.rows(k).iter().map(|&row| row as usize);
             let pick = |c: usize| rows.clone().map(|i| table.column(c)[i]).collect::<Vec<_>>();

@@ -12,7 +12,7 @@ type Shape = (
     &'static [(&'static str, f64)],
 );
 
-const SHAPES: [Shape; 7] = [
+const SHAPES: [Shape; 8] = [
     (
         "y0-sqrt(r^2-(x-x0)^2)",
         |x, p| p[0] - (p[1] * p[1] - (x - p[2]).powi(2)).sqrt(),
@@ -47,6 +47,11 @@ const SHAPES: [Shape; 7] = [
         "i*(exp(a*(x-e))-exp(-c*(x-e)))",
         |x, p| p[0] * ((p[1] * (x - p[2])).exp() - (-p[3] * (x - p[2])).exp()),
         &[("i", 0.4), ("a", 0.5), ("e", 5.0), ("c", 0.8)],
+    ),
+    (
+        "c/(x-h)+d",
+        |x, p| p[0] / (x - p[1]) + p[2],
+        &[("c", 40.0), ("h", -4.0), ("d", 1.0)],
     ),
 ];
 
@@ -121,7 +126,7 @@ fn a_fit_of_few_rows_is_as_likely_as_the_one_from_the_truth_and_more_starts_are_
             }
         }
     }
-    assert!(n >= 50, "{n}");
+    assert!(n >= 60, "{n}");
     assert!(
         f64::from(lower) >= 0.95 * f64::from(n),
         "{lower} of {n}: {higher:?}"

@@ -324,7 +324,7 @@ fn many_fits_are_panels_and_parameters_over_their_group() {
     let many = Many::new(
         &plan,
         &table,
-        (&groups, &batch, &doubts),
+        (&groups, &batch, &doubts.each),
         "T",
         &View::of("y"),
     )

@@ -15,7 +15,7 @@ mod machine;
 mod starts;
 mod step;
 
-pub use doubts::doubts;
+pub use doubts::{Doubted, doubts};
 pub use groups::Groups;
 
 use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, Restarts, fit_table};

@@ -10,6 +10,7 @@ use super::problem::Problem;
 use super::search::{BY_CHANCE, Unseen};
 use super::solve::Solution;
 use super::start::StartRule;
+use super::verdict::GUESSED;
 use crate::formula::{Loss, Setting};
 use crate::method::dense::{cholesky, cholesky_solve};
 use crate::method::optimality::descent;
@@ -63,7 +64,7 @@ fn estimate(
     let mut findings: Vec<String> = guessed.map(|term| guess(plan, &term.shape)).collect();
     let flags = match findings.is_empty() {
         true => Vec::new(),
-        false => vec!["guessed_start"],
+        false => vec![GUESSED],
     };
     findings.extend(solution.findings);
     Ok(Estimate {

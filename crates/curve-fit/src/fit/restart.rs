@@ -11,7 +11,7 @@ use super::quality::{Quality, quality_at};
 use super::ranges::{Reach, ranges, reaches, spread};
 use super::solve::solve;
 use super::start::{StartRule, least_squares, sample};
-use super::verdict::{Doubt, Misfit};
+use super::verdict::{Doubt, GUESSED, Misfit};
 use crate::formula::Programs;
 use crate::method::{Limits, Moments, Next, Objective, Observer, Progress, Status, lm};
 use crate::pass::{Columns, Table, spread_rows};
@@ -40,8 +40,10 @@ const UNSURE_ROWS: usize = 100;
 const SUSPECT: f64 = 0.02;
 /// χ² per degree of freedom beyond which σ, though relative, are not believed to be that wrong.
 const FAR_BEYOND: f64 = 10.0;
-/// By how much −2 ln L of a minimum is lower that is likelier by more than chance.
+/// By how much −2 ln L of a minimum is lower that is likelier by more than chance, and by how much if a search saw nothing
+/// of a term: in noise the best of many places takes some 15 from it.
 const BEYOND_CHANCE: f64 = 4.0;
+const BEYOND_NOISE: f64 = 25.0;
 /// By how much a minimum must be lower, as a part of the cost, to be another one.
 const LOWER: f64 = 1e-6;
 
@@ -63,9 +65,9 @@ enum Want {
     Minimum,
     /// One that is lower: as often as not the curve itself is not quite right.
     Lower,
-    /// One that is lower by more than chance: nothing is known against the first, and of two that describe the
+    /// One whose −2 ln L is lower by so much: nothing is known against the first, and of two that describe the
     /// rows alike the one of a start with a reason counts.
-    Likelier,
+    Likelier(f64),
 }
 
 /// `first`, or a lower minimum where that does not describe the rows, with its measures if they were needed.
@@ -110,12 +112,16 @@ pub(super) fn again(
         // Nothing that rows determine is given up for what they do not.
         let lower = |b: &Estimate| match (determined(&other), determined(b)) {
             (false, true) => false,
-            _ if want == Some(Want::Likelier) => is_likelier(&other, b),
-            // A minimum is better than a point beside it.
-            _ => {
-                other.cost < b.cost * (1.0 - LOWER)
-                    || other.converged() && !b.converged() && other.cost <= b.cost * (1.0 + LOWER)
-            }
+            _ => match want {
+                Some(Want::Likelier(fall)) => is_likelier(&other, b, fall),
+                // A minimum is better than a point beside it.
+                _ => {
+                    other.cost < b.cost * (1.0 - LOWER)
+                        || other.converged()
+                            && !b.converged()
+                            && other.cost <= b.cost * (1.0 + LOWER)
+                }
+            },
         };
         if best.as_ref().is_none_or(lower) {
             (best, moved) = (Some(other), true);
@@ -164,13 +170,13 @@ fn wanting(
     let quality = quality_at(plan, table, &best.popt, &misfit)?;
     let doubts = misfit.doubts(&quality);
     // Of rows in which a search saw nothing, and which look like noise, others would make something.
-    let noise = best.flags.contains(&"guessed_start") && !doubts.has(Doubt::Patterned);
+    let noise = best.flags.contains(&GUESSED) && !doubts.has(Doubt::Patterned);
     let poor = doubts.has(Doubt::PoorR2) || best.condition > NARROW;
+    let fall = if noise { BEYOND_NOISE } else { BEYOND_CHANCE };
     // Starting values that were given say which minimum is meant.
-    let meant = noise || !options.p0.is_empty();
+    let open = options.p0.is_empty() && is_suspect(plan, &misfit, &quality, best.n);
     let want = match (doubts.is_empty() || noise, poor) {
-        (true, _) if !meant && is_suspect(plan, &misfit, &quality, best.n) => Some(Want::Likelier),
-        (true, _) => None,
+        (true, _) => open.then_some(Want::Likelier(fall)),
         (false, true) => Some(Want::Minimum),
         (false, false) => Some(Want::Lower),
     };
@@ -184,13 +190,13 @@ fn is_suspect(plan: &Plan, misfit: &Misfit, quality: &Quality, n: usize) -> bool
     n <= UNSURE_ROWS || alike || plan.weighted && far
 }
 
-/// Whether a fit is lower than `first` by more than chance.
-fn is_likelier(other: &Estimate, first: &Estimate) -> bool {
+/// Whether −2 ln L of a fit is lower than that of `first` by more than `fall`.
+fn is_likelier(other: &Estimate, first: &Estimate, fall: f64) -> bool {
     let variance = match other.absolute_sigma {
         true => 1.0,
         false => 2.0 * other.cost / other.dof.max(1) as f64,
     };
-    other.converged() && 2.0 * (first.cost - other.cost) > BEYOND_CHANCE * variance
+    other.converged() && 2.0 * (first.cost - other.cost) > fall * variance
 }
 
 /// Whether the rows determine all parameters of a fit that converged.

@@ -17,6 +17,8 @@ const BEYOND_SIGMA: f64 = 1e-6;
 const CONSTANT: f64 = 1e-9;
 /// Size of residuals, relative to the response, that rounding may leave.
 const ROUNDED: f64 = 1e-11;
+/// The flag of a fit whose findings begin with what was guessed.
+pub(crate) const GUESSED: &str = "guessed_start";
 /// Degrees of freedom that R² needs.
 const FEWEST: usize = 3;
 
@@ -176,6 +178,12 @@ impl Estimate {
             .filter(flagged)
             .for_each(|d| own.add(d));
         own.words().filter(|_| self.converged())
+    }
+
+    /// What is said of a start that stayed a guess, as the rows show nothing of its term; none where a search saw all.
+    pub fn guess(&self) -> Option<&str> {
+        let guessed = self.flags.contains(&GUESSED) && self.converged();
+        guessed.then(|| self.findings.first().map(String::as_str))?
     }
 
     /// The verdict: `converged`, `converged, but the residuals are patterned`, or `NOT CONVERGED`.

@@ -6,8 +6,10 @@ use crate::face::{Face, Note};
 use fitzroy::data::{Array, Values};
 use fitzroy::report::csv_field;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, doubts, fit_many_on, suit_machines};
-use fitzroy_curve_fit::fit::{Doubt, Doubts, Plan, check_rows};
+use fitzroy_curve_fit::batch::{
+    Batch, Doubted, Groups, ON_PROCESSOR, doubts, fit_many_on, suit_machines,
+};
+use fitzroy_curve_fit::fit::{Doubt, Plan, check_rows};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::report::{Many, View};
 use fitzroy_curve_fit::source::{Assembled, Missing, Request, assemble};
@@ -42,7 +44,7 @@ pub struct Fitted {
     /// Rows of all groups.
     pub n_rows: usize,
     /// What the residuals of each say against it.
-    pub doubts: Vec<Doubts>,
+    pub doubts: Doubted,
     /// Seconds of the fits.
     pub fit_s: f64,
     /// What figures show.
@@ -105,7 +107,7 @@ impl GroupFits<'_> {
             shown: Many::new(
                 &plan,
                 &table,
-                (&groups, &batch, &doubts),
+                (&groups, &batch, &doubts.each),
                 self.column,
                 &view,
             )?,
@@ -167,23 +169,6 @@ impl Fitted {
         self.batch.status.iter().filter(|s| s.converged()).count()
     }
 
-    /// How often each doubt is raised, of those that are.
-    pub fn doubted(&self) -> Vec<(Doubt, usize)> {
-        let count = |doubt| self.doubts.iter().filter(|d| d.has(doubt)).count();
-        let all = Doubt::ALL.into_iter().map(|doubt| (doubt, count(doubt)));
-        all.filter(|(_, n)| *n > 0).collect()
-    }
-
-    /// Whether more fits that converged are called into question than right models would be by chance: by the level of
-    /// each doubt and three standard deviations of so many.
-    pub fn is_doubtful(&self) -> bool {
-        let n = self.n_converged() as f64;
-        self.doubted().into_iter().any(|(doubt, found)| {
-            let expected = n * doubt.by_chance();
-            found as f64 > expected + 3.0 * expected.sqrt()
-        })
-    }
-
     /// How often each status comes, most frequent first.
     pub fn statuses(&self) -> Vec<(&'static str, usize)> {
         counts(self.batch.status.iter().map(|s| s.name()))
@@ -200,7 +185,7 @@ impl Fitted {
             let pairs = counts.iter().map(|(s, n)| ((*s).to_string(), json!(n)));
             pairs.collect()
         };
-        let doubts = self.doubted().into_iter();
+        let doubts = self.doubts.counts().into_iter();
         let doubts: Vec<(&str, usize)> = doubts.map(|(doubt, n)| (doubt.name(), n)).collect();
         json!({
             "device": device.json(),
@@ -248,7 +233,7 @@ impl Fitted {
             for (_, values) in &self.held {
                 let _ = write!(out, ",{}", values[k]);
             }
-            let doubts: Vec<&str> = self.doubts[k].each().map(Doubt::name).collect();
+            let doubts: Vec<&str> = self.doubts.each[k].each().map(Doubt::name).collect();
             let _ = writeln!(out, ",{}", doubts.join(" "));
         }
         out

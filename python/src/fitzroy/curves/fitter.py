@@ -21,7 +21,7 @@ from .many import ManyEstimates
 from .scipy_form import bounds_of, curve_fit, untraced
 from .solve import DEVICE, Problem, feasible, fit_formula, processors, solve
 from .values import real
-from .words import UntracedWarning
+from .words import DoubtWarning, UntracedWarning
 
 __all__ = ["Again", "CurveFit", "ManyEstimates"]
 
@@ -268,8 +268,9 @@ class CurveFit:
     ) -> ManyEstimates:
         """Fits each row of y, an array (n_fits, n), at x, an array of n points or one of y's shape.
 
-        What is wrong with one fit is its status, and its row of `popt` is NaN. The function must be
-        one that can be traced. `device`, `device_memory` and `precision` are as in `fit`; a GPU makes
+        What is wrong with one fit is its status, and its row of `popt` is NaN. What speaks against one
+        that converged stands in `doubts`; a `DoubtWarning` says so where more fits are in doubt than
+        chance has of a right curve. The function must be one that can be traced. `device`, `device_memory` and `precision` are as in `fit`; a GPU makes
         fits without bounds, with linear loss.
         """
         y = np.asarray(real(host(y), "ydata"), dtype=float)
@@ -300,6 +301,9 @@ class CurveFit:
             popt, se = popt[:, order], se[:, order]
         if "notes" in facts:
             tell(facts["notes"], stacklevel=2)
+        if facts["beyond_chance"]:
+            message = f"{facts['doubted']}; see `doubts`, and look at some beside the data"
+            warnings.warn(message, category=DoubtWarning, stacklevel=2)
         return ManyEstimates(
             names,
             popt,
@@ -309,6 +313,8 @@ class CurveFit:
             facts["status"],
             facts.get("device", "cpu"),
             facts.get("device_reason", ""),
+            facts["doubts"],
+            facts["doubted"] or "",
         )
 
 

@@ -74,7 +74,8 @@ def curve_fit(
     ('cpu', 'auto', 'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all'), `device_memory` and `precision`. On a
     GPU the fit has the bits of the processor's, and `infodict["device"]` says where it was made.
 
-    Warns with a `DoubtWarning` where a fit converged to a curve that does not describe the data.
+    Warns with a `DoubtWarning` where a fit converged to a curve that does not describe the data, or
+    where the data show nothing of a term whose start is a guess.
 
     Raises ValueError, TypeError and RuntimeError when SciPy does.
     """
@@ -125,6 +126,8 @@ def solved(problem: Problem, stacklevel: int = 3) -> Found:
                 ". The minimum is the one that p0 leads to; restart=True looks for a lower one"
             )
         warnings.warn(message, category=DoubtWarning, stacklevel=stacklevel)
+    elif "guess" in found.facts:
+        warnings.warn(found.facts["guess"], category=DoubtWarning, stacklevel=stacklevel)
     elif status == "kink":
         message = "the fit ended at a kink of the curve, where no step is lower: " + KINK
         warnings.warn(message, category=DoubtWarning, stacklevel=stacklevel)

@@ -73,7 +73,7 @@ pub(super) fn run(
     }
     Ok(if fitted.batch.status.contains(&Status::Interrupted) {
         Outcome::Interrupted
-    } else if args.chains.strict && (good < n || fitted.is_doubtful()) {
+    } else if args.chains.strict && (good < n || fitted.doubts.is_beyond_chance()) {
         Outcome::NotPassed
     } else {
         Outcome::Done
@@ -101,22 +101,13 @@ fn sentence(fitted: &Fitted, column: &str) -> String {
 
 /// A line about fits that converged, though their residuals speak against them.
 fn doubted(fitted: &Fitted) -> String {
-    let n = fitted.doubts.iter().filter(|d| !d.is_empty()).count();
-    let each = fitted.doubted().into_iter();
-    let each: Vec<String> = each
-        .map(|(doubt, n)| format!("in {} {}", grouped(n), doubt.words()))
-        .collect();
-    let chance = match fitted.is_doubtful() {
+    let chance = match fitted.doubts.is_beyond_chance() {
         true => "see the column `doubts`",
         false => "no more than chance has of right models",
     };
-    match n {
-        0 => String::new(),
-        n => format!(
-            "\n! {} of those that converged are in doubt: {}; {chance}",
-            grouped(n),
-            each.join(", ")
-        ),
+    match fitted.doubts.words() {
+        None => String::new(),
+        Some(words) => format!("\n! {words}; {chance}"),
     }
 }
 
