@@ -86,7 +86,7 @@ pub(crate) fn many(places: &Places, n: usize) -> Result<Value> {
     let (there, gpu_s) = on_gpu()?;
     let all = |b: &Batch| bits(b.theta.iter().chain(&b.se).chain(&b.cost));
     let compared = same_bits("fits", &all(&there), &all(&cpu))?;
-    let good = there.status.iter().filter(|s| s.converged()).count();
+    let good = there.n_converged();
     Ok(json!({
         "fits": n,
         "numbers_compared": compared,

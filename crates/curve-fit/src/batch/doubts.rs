@@ -87,7 +87,7 @@ pub fn doubts(
     });
     Doubted {
         each: out,
-        n_converged: batch.status.iter().filter(|s| s.converged()).count(),
+        n_converged: batch.n_converged(),
     }
 }
 

@@ -52,6 +52,11 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// How many fits converged.
+    pub fn n_converged(&self) -> usize {
+        self.status.iter().filter(|s| s.converged()).count()
+    }
+
     /// Fits of `names` that have not been made.
     fn new(names: Vec<String>, n: usize) -> Batch {
         let p = names.len();

@@ -110,18 +110,14 @@ pub(super) fn again(
             continue;
         };
         // Nothing that rows determine is given up for what they do not.
-        let lower = |b: &Estimate| match (determined(&other), determined(b)) {
-            (false, true) => false,
-            _ => match want {
-                Some(Want::Likelier(fall)) => is_likelier(&other, b, fall),
-                // A minimum is better than a point beside it.
-                _ => {
-                    other.cost < b.cost * (1.0 - LOWER)
-                        || other.converged()
-                            && !b.converged()
-                            && other.cost <= b.cost * (1.0 + LOWER)
-                }
-            },
+        let lower = |b: &Estimate| match (determined(&other), determined(b), want) {
+            (false, true, _) => false,
+            (_, _, Some(Want::Likelier(fall))) => is_likelier(&other, b, fall),
+            // A minimum is better than a point beside it.
+            _ => {
+                other.cost < b.cost * (1.0 - LOWER)
+                    || other.converged() && !b.converged() && other.cost <= b.cost * (1.0 + LOWER)
+            }
         };
         if best.as_ref().is_none_or(lower) {
             (best, moved) = (Some(other), true);

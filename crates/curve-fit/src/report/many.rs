@@ -110,7 +110,7 @@ impl Many {
         for k in (0..n).filter(|&k| !batch.status[k].converged()) {
             theta[k * p..(k + 1) * p].fill(f64::NAN);
         }
-        let converged = batch.status.iter().filter(|s| s.converged()).count();
+        let converged = batch.n_converged();
         Ok(Many {
             model: plan.formula.text().into(),
             by: by.into(),

@@ -164,11 +164,6 @@ impl GroupFits<'_> {
 }
 
 impl Fitted {
-    /// Fits that converged.
-    pub fn n_converged(&self) -> usize {
-        self.batch.status.iter().filter(|s| s.converged()).count()
-    }
-
     /// How often each status comes, most frequent first.
     pub fn statuses(&self) -> Vec<(&'static str, usize)> {
         counts(self.batch.status.iter().map(|s| s.name()))
@@ -192,7 +187,7 @@ impl Fitted {
             "model": fits.formula.text(),
             "batch_by": fits.column,
             "fits": self.groups.len(),
-            "converged": self.n_converged(),
+            "converged": self.batch.n_converged(),
             "status_counts": object(&self.statuses()),
             "covariance_status_counts": object(&self.errors()),
             "doubt_counts": object(&doubts),

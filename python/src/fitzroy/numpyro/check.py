@@ -14,7 +14,8 @@ from numpyro.distributions.distribution import validation_enabled
 from numpyro.infer.util import log_density
 
 from ..conversion import Unconvertible
-from ..pymc.check import Check, drawn_as_written, moving, of_text
+from ..pymc.check import Check, drawn_as_written, of_text
+from ..pymc.discrete import moving
 from ..pymc.discrete import combinations, is_discrete
 from ..pymc.layout import as_model
 from .graph import double

@@ -22,14 +22,14 @@ from pytensor.tensor.elemwise import Elemwise
 from .. import _fitzroy
 from .axes import Unconvertible
 from .convert import Conversion
-from .discrete import combinations, drawn_afterwards, is_discrete
+from .discrete import combinations, drawn_afterwards, is_discrete, moving
 from .distributions import kind_of
 from .folding import CANONICAL
 from .layout import as_model, as_text
 from .lowering import in_plain_arrays, like, values_of
 from .starts import started
 
-__all__ = ["Check", "check", "moving"]
+__all__ = ["Check", "check"]
 
 Array = np.ndarray[Any, Any]
 #: Compiled without a C compiler or numba, which would take longer than the check. Canonical sums
@@ -113,9 +113,8 @@ def check(conversion: Conversion, model: Any, n: int = 64, random_seed: int = 1)
     raw = drawn_as_written(conversion, arrays, n, random_seed)
     free = free_values(plain, conversion, raw["groups"]["posterior"], n)
     forward, back = _value_variables(model)
-    free = _inside(model, forward, free, n)
-    n = len(next(iter(free.values()), range(n)))
-    theirs, slopes = _of_model(model, plain, free, n, (forward, back))
+    free, placed = _inside(model, forward, free, n)
+    theirs, slopes = _of_model(model, plain, free, placed, back)
     ends, of_ends = _on_intervals(plain, free)
     for name, slope in of_ends.items():
         slopes[name] = slopes[name] + slope
@@ -159,26 +158,25 @@ def of_text(
     return _fitzroy.log_density(conversion.text, arrays, renamed(free), renamed(slopes))
 
 
-def moving(model: Any) -> list[Any]:
-    """The free variables that are no whole numbers."""
-    return [rv for rv in model.free_RVs if not is_discrete(rv)]
-
-
-def _inside(model: Any, forward: Any, free: dict[str, Array], n: int) -> dict[str, Array]:
-    """The draws none of whose values is rounded to an end of its support."""
+def _inside(
+    model: Any, forward: Any, free: dict[str, Array], n: int
+) -> tuple[dict[str, Array], list[list[Array]]]:
+    """The draws none of whose values is rounded to an end of its support, and in PyMC's coordinates."""
     rvs = moving(model)
     placed = [forward(*[free[rv.name][k] for rv in rvs]) for k in range(n)]
     good = [all(np.isfinite(x).all() for x in place) for place in placed]
     if not any(good):
         raise Unconvertible("the check", "every draw has a value at an end of its support")
-    return {name: x[np.array(good)] for name, x in free.items()}
+    inside = {name: x[np.array(good)] for name, x in free.items()}
+    return inside, [place for place, is_good in zip(placed, good) if is_good]
 
 
 def _of_model(
-    model: Any, plain: Any, free: dict[str, Array], n: int, between: tuple[Any, Any]
+    model: Any, plain: Any, free: dict[str, Array], placed: list[list[Array]], back: Any
 ) -> tuple[Array, dict[str, Array]]:
     """model.logp at values of the free variables, summed over those of discrete ones, and its slopes
-    by these values; `plain` is the model in plain arrays, `between` leads to its coordinates and back."""
+    by these values; `plain` is the model in plain arrays, `placed` has the draws in
+    PyMC's coordinates, from which `back` leads."""
     rvs = moving(model)
     values = [model.rvs_to_values[rv] for rv in rvs]
     whole = [model.rvs_to_values[rv] for rv in model.free_RVs if is_discrete(rv)]
@@ -195,14 +193,13 @@ def _of_model(
         graph = FunctionGraph(outputs=[logp, *by_values], clone=False)
         TWO_BY_TWO.rewrite(graph)
     given = {"inputs": [*values, *whole], "outputs": list(graph.outputs)}
-    forward, back = between
-    density = _running(given, [*forward(*[free[rv.name][0] for rv in rvs]), *all_whole[0]])
+    density = _running(given, [*placed[0], *all_whole[0]])
+    n = len(placed)
     out = np.empty(n)
     slopes = {rv.name: np.empty((n, *free[rv.name].shape[1:])) for rv in rvs}
-    for k in range(n):
+    for k, place in enumerate(placed):
         at = [free[rv.name][k] for rv in rvs]
-        placed = forward(*at)
-        out[k], *of_values = _sum([density(*placed, *z) for z in all_whole])
+        out[k], *of_values = _sum([density(*place, *z) for z in all_whole])
         for rv, slope in zip(rvs, back(*at, *of_values)):
             slopes[rv.name][k] = slope
     return out, slopes

@@ -12,7 +12,7 @@ from .axes import Unconvertible
 from .distributions import kind_of, params_of
 from .walk import Walk
 
-__all__ = ["combinations", "drawn_afterwards", "is_discrete"]
+__all__ = ["combinations", "drawn_afterwards", "is_discrete", "moving"]
 
 Array = np.ndarray[Any, Any]
 
@@ -26,6 +26,11 @@ MOST = 256
 def is_discrete(v: Any) -> bool:
     """Whether the values of a variable are whole numbers."""
     return bool(v.type.dtype.startswith(("int", "uint", "bool")))
+
+
+def moving(model: Any) -> list[Any]:
+    """The free variables that are no whole numbers."""
+    return [rv for rv in model.free_RVs if not is_discrete(rv)]
 
 
 def drawn_afterwards(model: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from .. import _fitzroy
 from ..data import numbers_of
 from ..model import run
 from ..progress import Progress
-from .discrete import is_discrete
+from .discrete import moving
 from .layout import as_text
 
 __all__ = ["started", "starts", "without_starts"]
@@ -59,12 +59,11 @@ def _of_pymc(
     """Places around the middle of each prior, or drawn from the priors, at which the density and its
     slope are finite, one for each chain; none where there are none."""
     model, chains = conversion.model, settings["chains"]
-    free = [rv for rv in model.free_RVs if not is_discrete(rv)]
     shown = {name: text for text, name in conversion.called.items()}
-    for values in (_of_middles(model, free, settings), _of_priors(free, settings)):
+    for places in (_of_middles, _of_priors):
         at = {
             shown[name]: as_text(conversion, name, np.asarray(x, dtype=float))
-            for name, x in values.items()
+            for name, x in places(model, settings).items()
         }
         if not at:
             continue
@@ -76,9 +75,9 @@ def _of_pymc(
     return []
 
 
-def _of_middles(model: Any, free: list[Any], settings: dict[str, Any]) -> dict[str, Array]:
+def _of_middles(model: Any, settings: dict[str, Any]) -> dict[str, Array]:
     """Values of each variable where PyMC starts, moved a little and not."""
-    places = []
+    free, places = moving(model), []
     for jittered in (free, ()):
         make = make_initial_point_fn(
             model=model, jitter_rvs=set(jittered), return_transformed=False
@@ -88,9 +87,9 @@ def _of_middles(model: Any, free: list[Any], settings: dict[str, Any]) -> dict[s
     return {rv.name: np.array([place[rv.name] for place in places]) for rv in free}
 
 
-def _of_priors(free: list[Any], settings: dict[str, Any]) -> dict[str, Array]:
+def _of_priors(model: Any, settings: dict[str, Any]) -> dict[str, Array]:
     """Draws of the variables together; none where a prior has no draws."""
-    n = DRAWN * settings["chains"]
+    free, n = moving(model), DRAWN * settings["chains"]
     try:
         drawn = pm.draw(free, draws=n, random_seed=settings["seed"] % 2**32)
     except (NotImplementedError, ValueError):

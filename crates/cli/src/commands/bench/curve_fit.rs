@@ -305,7 +305,7 @@ fn batch(threads: usize, args: &CurveFitBench) -> Result<Measured> {
     let groups = Groups::equal(SMALL_FITS, SMALL_ROWS);
     let stop = AtomicBool::new(false);
     let found = fit_many(&plan, &table, &groups, &options, &stop)?;
-    let good = found.status.iter().filter(|s| s.converged()).count();
+    let good = found.n_converged();
     let at = plan
         .names()
         .iter()

@@ -47,7 +47,7 @@ pub(super) fn run(
     };
     let in_order = |roles: &_| args.in_order(options.clone(), roles);
     let fitted = fits.run(&mut device, arrays, share, in_order)?;
-    let (n, good) = (fitted.groups.len(), fitted.n_converged());
+    let (n, good) = (fitted.groups.len(), fitted.batch.n_converged());
     let mut folder = args.output.open("curve-fit", &face)?;
     let path = folder.path().join("fits.csv");
     folder.write("fits.csv", &fitted.csv(column))?;
@@ -91,7 +91,7 @@ fn sentence(fitted: &Fitted, column: &str) -> String {
         "{} fits by {column}, {} rows: {} converged in {:.1} ms ({}){}{}",
         grouped(fitted.groups.len()),
         grouped(fitted.n_rows),
-        grouped(fitted.n_converged()),
+        grouped(fitted.batch.n_converged()),
         1e3 * fitted.fit_s,
         each.join(", "),
         undetermined(&fitted.errors()),
