@@ -63,7 +63,9 @@ fn mass(joint: &Joint, coordinates: &[Coordinates], fixed: &[f64], upper: f64) -
     };
     // A coordinate beyond ±700 is only within reach of a power-law tail.
     let reach = if heavy(joint) { 40.0 } else { 7.2 };
-    let (mut sum, panel) = (0.0, 1.0 / 16.0);
+    // A direction has a mode at each of its turns.
+    let goes_round = joint.model().text().contains("~ VonMises(");
+    let (mut sum, panel) = (0.0, if goes_round { 1.0 / 1024.0 } else { 1.0 / 16.0 });
     let mut a = -reach;
     while a < reach {
         let b = a + panel;

@@ -5,9 +5,10 @@ use super::law::{Ends, Law, Of, infinite};
 use super::rewrite::{Factors, Latent, Positive, reaches_zero, sign};
 use super::{Coordinates, Parameter, Plate, Range, TermKind};
 use crate::Result;
-use crate::dist::{Real, Scalar};
+use crate::dist::{Real, Scalar, Support, Transform};
 use crate::model::ast::{Centring, Expr, LimitKind, Limits, Sampled};
 use fitzroy_graph::{DimId, Expr as Value};
+use std::f64::consts::{PI, TAU};
 
 fn lit<'g>(x: f64) -> Value<'g> {
     Value::lit(x)
@@ -98,12 +99,14 @@ impl<'g> Build<'_, 'g> {
         let (x, log_slope) = match has_sign {
             // Half of the density on either side of 0.
             true => (u.abs(), lit(-std::f64::consts::LN_2)),
+            false if goes_round(law, limits) => turned(u),
             false => transform(ends(law, limits), u),
         };
         let x = x.broadcast(self.scope, dims);
         let x = self.or_given(s, x, |b, x| {
             let u = match has_sign {
                 true => x,
+                false if goes_round(law, limits) => x,
                 false => untransform(ends(law, limits), x),
             };
             vec![u.broadcast(b.scope, dims)]
@@ -361,6 +364,27 @@ pub(super) fn transform<'g>(ends: Ends<'g>, u: Value<'g>) -> (Value<'g>, Value<'
             (lower + width * u.inv_logit(), log_slope)
         }
     }
+}
+
+/// Whether a parameter is a direction, of which −π and π are the same.
+fn goes_round(law: &Law<'_>, limits: Option<(Value<'_>, Value<'_>)>) -> bool {
+    let is_circular = |scalar: &Scalar| scalar.support() == Support::Circular;
+    limits.is_none() && matches!(law, Law::Scalar(scalar, _) if is_circular(scalar))
+}
+
+/// How far a coordinate of a direction strays, in radians: enough that turns near 0 weigh the same, and
+/// the directions that a chain finds around one of them are those around all.
+const STRAY: f64 = 10.0;
+
+/// x and ln |dx/du| of the coordinate u of a direction: x = u − 2πk in [−π, π).
+///
+/// The density over u has the factor L(u + π) − L(u − π), L(u) = 1/(1 + e^(−u/10)): over all u that
+/// lead to the same x it sums to 1, so that x keeps its density and u has one. A chain can go round.
+fn turned<'g>(u: Value<'g>) -> (Value<'g>, Value<'g>) {
+    let all = f64::ln_1p(-(-TAU / STRAY).exp());
+    let left = (-(u + lit(PI)) / lit(STRAY)).softplus();
+    let right = ((u - lit(PI)) / lit(STRAY)).softplus();
+    (Transform::Circular.constrain(u), lit(all) - left - right)
 }
 
 /// The u of [`transform`] for an x; infinite or NaN outside the ends.

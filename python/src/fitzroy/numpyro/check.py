@@ -100,6 +100,12 @@ def _of_factor(x: Any, low: Any, high: Any) -> Any:
     return jnp.log1p(-(r**2)).sum() - steps.sum()
 
 
+def _of_turns(x: Any) -> Any:
+    """Of a direction, whose coordinate goes round: what all turns share out."""
+    left, right = (x + np.pi) / 10, (x - np.pi) / 10
+    return -jnp.logaddexp(0, -left) - jnp.logaddexp(0, right)
+
+
 #: By supports: of values, the lower and the upper end.
 STRETCHES: dict[str, Callable[..., Any]] = {
     "real": lambda x, low, high: jnp.zeros(()),
@@ -109,7 +115,7 @@ STRETCHES: dict[str, Callable[..., Any]] = {
     "softplus_positive": lambda x, low, high: jnp.log(x),
     "unit": lambda x, low, high: jnp.log(x) + jnp.log1p(-x),
     "interval": lambda x, low, high: jnp.log((x - low) * (high - x) / (high - low)),
-    "circular": lambda x, low, high: jnp.log((x + np.pi) * (np.pi - x)),
+    "circular": lambda x, low, high: _of_turns(x),
     "above": lambda x, low, high: jnp.log(x - low),
     "below": lambda x, low, high: jnp.log(high - x),
     "simplex": lambda x, low, high: jnp.log(x),

@@ -268,22 +268,26 @@ def _value_variables(model: Any) -> tuple[Any, Any]:
 
 
 def _on_intervals(model: Any, free: dict[str, Array]) -> tuple[Any, dict[str, Array]]:
-    """log |dx/du| of what PyMC samples as itself and Fitzroy between two ends, and its slopes.
+    """What Fitzroy's density over coordinates has beside PyMC's, and its slopes.
 
-    Angles, which in PyMC's coordinates go round without end, lie in (−π, π), and shares of a
-    LogitNormal in (0, 1); Fitzroy's coordinates are the logits of their places there.
+    Shares of a LogitNormal, which PyMC samples as themselves, have their logits as coordinates, so
+    that log |dx/du| is added. Angles go round in both, but Fitzroy's coordinate u has a density: over
+    all turns that lead to an angle, L(u + pi) - L(u - pi) sums to 1, with L(u) = 1/(1 + e^(-u/10)).
     """
     total: Any = 0.0
     slopes = {}
     for rv in moving(model):
         transform = model.rvs_to_transforms[rv]
+        x = free[rv.name]
         if type(transform).__name__ == "CircularTransform":
-            low, high = -np.pi, np.pi
+            left = -np.logaddexp(0, -(x + np.pi) / 10)
+            right = -np.logaddexp(0, (x - np.pi) / 10)
+            term = left + right + np.log1p(-np.exp(-2 * np.pi / 10))
+            slope = (np.expm1(right) - np.expm1(left)) / 10
         elif transform is None and kind_of(rv) == "LogitNormal":
-            low, high = 0.0, 1.0
+            term, slope = np.log(x * (1 - x)), 1 / x - 1 / (1 - x)
         else:
             continue
-        x = free[rv.name]
-        total = total + np.log((x - low) * (high - x)).reshape(len(x), -1).sum(axis=1)
-        slopes[rv.name] = 1 / (x - low) - 1 / (high - x)
+        total = total + term.reshape(len(x), -1).sum(axis=1)
+        slopes[rv.name] = slope
     return total, slopes

@@ -6,6 +6,7 @@ mod call;
 use super::Draw;
 use crate::dist::{Bound, Real, Scalar, Support, ln_1m_exp};
 use fitzroy_graph::Expr as Value;
+use std::f64::consts::PI;
 
 pub(super) use call::Of;
 
@@ -161,10 +162,7 @@ impl<'g> Law<'g> {
         let (lower, upper) = match scalar.support() {
             Support::LowerBounded(b) => (Some(at(b)), None),
             Support::Interval(a, b) => (Some(at(a)), Some(at(b))),
-            Support::Circular => {
-                let pi = std::f64::consts::PI;
-                (Some(lit(-pi)), Some(lit(pi)))
-            }
+            Support::Circular => (Some(lit(-PI)), Some(lit(PI))),
             _ => (None, None),
         };
         Ends {
