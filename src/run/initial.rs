@@ -4,18 +4,13 @@ use super::compiled::{Compiled, Evaluator};
 use super::posterior::ModelPosterior;
 use super::{Settings, start};
 use crate::data::{Array, Dataset, Values};
-use crate::fit::sample::{self, Init, Target};
+use crate::fit::sample::{self, ATTEMPTS, Init, Stream, Target, offsets};
 use crate::model::joint::{Chosen, Inverse, Joint, Placed};
-use crate::rng::{Purpose, Rng};
 use crate::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::{Function, Workspace};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Places compared for the variables that are not given, and those tried if none is finite: as
-/// many as for a start without values.
-const CANDIDATES: u32 = 16;
-const ATTEMPTS: u32 = 100;
 /// How far values may be from those of their coordinates, relative to 1 + |value|.
 const TOLERANCE: f64 = 1e-6;
 
@@ -231,7 +226,8 @@ pub(super) fn points(
     Ok(Init::Points(points.collect::<Result<_>>()?))
 }
 
-/// The best of some places for what is not given, beside the values that `placing` has read.
+/// The first place of some for what is not given, beside the values that `placing` has read, whose
+/// density is finite.
 fn one(
     placing: &mut Placing<'_>,
     compiled: &Arc<Compiled>,
@@ -242,30 +238,21 @@ fn one(
     let mut evaluator = Evaluator::new(compiled);
     let mut slope = vec![0.0; compiled.dim];
     let mut position = vec![0.0; joint.n_params()];
-    let mut best: Option<(f64, Vec<f64>)> = None;
-    for attempt in 0..ATTEMPTS {
-        if best.is_some() && (attempt >= CANDIDATES || placing.is_complete()) {
-            break;
-        }
-        let stream = sampler.first_chain.wrapping_add(chain as u32);
-        let (seed, which) = (sampler.seed, sampler.stream);
-        let mut rng = Rng::new(seed, which, stream, attempt, Purpose::Init);
-        position
-            .iter_mut()
-            .for_each(|x| *x = 2.0 * rng.uniform() - 1.0);
+    let stream = Stream {
+        seed: sampler.seed,
+        stream: sampler.stream,
+        chain: sampler.first_chain.wrapping_add(chain as u32),
+    };
+    let attempts = if placing.is_complete() { 1 } else { ATTEMPTS };
+    for attempt in 0..attempts {
+        let numbers = position.iter_mut().zip(offsets(stream, attempt));
+        numbers.for_each(|(x, by)| *x = by);
         placing.place(&mut position)?;
         let point = &position[..compiled.dim];
         let density = evaluator.value_and_gradient(point, &mut slope);
-        let finite = density.is_finite() && slope.iter().all(|g| g.is_finite());
-        if finite && best.as_ref().is_none_or(|(least, _)| density > *least) {
-            best = Some((density, point.to_vec()));
+        if density.is_finite() && slope.iter().all(|g| g.is_finite()) {
+            return Ok(point.to_vec());
         }
-        if best.is_none() && placing.is_complete() {
-            break;
-        }
-    }
-    if let Some((_, point)) = best {
-        return Ok(point);
     }
     let term = start::first_wrong(joint, compiled, &position);
     let why = match term {

@@ -88,7 +88,7 @@ pub struct Settings {
     /// Values at which chains start, on the natural scale of the variables, by their names: one set
     /// for all chains, or one for each; none for starts that chains find themselves. Elements of an
     /// array are given one by one, or by one number for all. Chains start at exactly these values;
-    /// variables without any start at the best of some random places, as without values.
+    /// variables without any start at the first of some random places that has a density.
     pub initvals: Vec<Dataset>,
     /// How coordinates of hierarchical parameters are chosen.
     pub coordinates: CoordinateChoice,

@@ -1,16 +1,12 @@
 //! Why no chain could start: the first term of the density that is not finite, and its row.
 
 use super::compiled::Compiled;
-use crate::fit::sample::Settings;
+use crate::fit::sample::{ATTEMPTS, Settings, Stream, offsets};
 use crate::model::joint::{Joint, Term, TermKind, not_positive_definite};
 use crate::model::{Content, place};
-use crate::rng::{Purpose, Rng};
 use crate::{Error, ErrorKind};
 use fitzroy_device::cpu::{Function, Workspace};
 use fitzroy_graph::Op;
-
-/// Points looked at: the centre, and the first candidates of the first chain.
-const POINTS: u32 = 100;
 
 /// Puts the culprit in front of `error`, which says that no start was found.
 pub(super) fn explain(
@@ -34,18 +30,21 @@ fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<St
     let function = compiled.function(&nodes).ok()?;
     let mut workspace = function.workspace();
     let mut point = vec![0.0; compiled.full];
-    for attempt in 0..=POINTS {
+    // The centre, and the candidates of the first chain.
+    for attempt in 0..=ATTEMPTS {
         if let Some(candidate) = attempt.checked_sub(1) {
-            let (seed, stream, chain) = (settings.seed, settings.stream, settings.first_chain);
-            let mut rng = Rng::new(seed, stream, chain, candidate, Purpose::Init);
-            point
-                .iter_mut()
-                .for_each(|x| *x = 2.0 * rng.uniform() - 1.0);
+            let stream = Stream {
+                seed: settings.seed,
+                stream: settings.stream,
+                chain: settings.first_chain,
+            };
+            let numbers = point.iter_mut().zip(offsets(stream, candidate));
+            numbers.for_each(|(x, by)| *x = by);
         }
         let found = wrong_at(joint, compiled, (&function, &mut workspace), &point);
         if let Some(found) = found {
             return Some(format!(
-                "the log density was not finite at 100 points around the centre of the prior; {found}"
+                "the log density was not finite at {ATTEMPTS} points around the centre of the prior; {found}"
             ));
         }
     }
@@ -173,8 +172,8 @@ fn slope(joint: &Joint, compiled: &Compiled) -> Option<String> {
         .iter()
         .find(|p| (p.offset..p.offset + p.len).contains(&at))?;
     Some(format!(
-        "the slope of the log density in `{}` was not finite at 100 points around the centre of \
-         the prior, though the log density is; look for a root or a power at 0",
+        "the slope of the log density in `{}` was not finite at {ATTEMPTS} points around the \
+         centre of the prior, though the log density is; look for a root or a power at 0",
         parameter.name
     ))
 }

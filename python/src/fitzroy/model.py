@@ -84,7 +84,7 @@ class Model:
 
         `initvals` are values of parameters at which chains start, exactly, on their natural scale:
         a dict for all chains, or a list of one for each. A number stands for all elements of an
-        array; parameters without a value start at the best of some random places.
+        array; parameters without a value start at random places.
 
         `out` names a folder in which the draws are published while they are made, and which is left
         with tables and a report (`report.html`): what `fitzroy sample --out` leaves. An earlier run

@@ -139,6 +139,7 @@ pub use tree::MAX_ENERGY_ERROR;
 pub use until::Until;
 
 pub(crate) use normals::{Stream, fill as fill_normals};
+pub(crate) use start::{ATTEMPTS, offsets};
 
 use crate::Result;
 

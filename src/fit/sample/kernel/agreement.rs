@@ -19,6 +19,11 @@ const LOG_DENSITY_ALLOWED: f64 = 0.01;
 /// How far a slope may be off, relative to the usual length of a slope.
 const SLOPE_ALLOWED: f64 = 1e-3;
 
+/// How far below the highest a point may lie to count, in nats, beside one for each coordinate: draws of
+/// the posterior lie about half of one lower for each. A chain on its way there passes places where
+/// densities are so low that f32 has few digits for them.
+const DEPTH: f64 = 100.0;
+
 /// How far a lower precision is from f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disagreement {
@@ -37,11 +42,14 @@ impl Disagreement {
         !(self.log_density <= LOG_DENSITY_ALLOWED && self.slope <= SLOPE_ALLOWED)
     }
 
-    /// Of values and slopes in f64 and in a lower precision. Points where f64 is not finite count
-    /// for nothing.
+    /// Of values and slopes in f64 and in a lower precision. Points where f64 is not finite, or far below
+    /// others, count for nothing.
     fn of(exact: &[(f64, Vec<f64>)], lower: &[(f64, Vec<f64>)]) -> Disagreement {
+        let highest = exact.iter().map(|e| e.0).fold(f64::NEG_INFINITY, f64::max);
+        let counts =
+            |e: &(f64, Vec<f64>)| e.0.is_finite() && e.0 >= highest - DEPTH - e.1.len() as f64;
         let pairs = exact.iter().zip(lower);
-        let pairs: Vec<_> = pairs.filter(|(e, _)| e.0.is_finite()).collect();
+        let pairs: Vec<_> = pairs.filter(|(e, _)| counts(e)).collect();
         let n = pairs.len() as f64;
         let errors: Vec<f64> = pairs.iter().map(|(e, l)| l.0 - e.0).collect();
         let mean = errors.iter().sum::<f64>() / n;
@@ -229,6 +237,17 @@ mod tests {
         assert!(found.matters() && (found.log_density - 0.015).abs() < 1e-12);
         let tilted = [at(-3.0, &[1.0, 2.01]), at(-5.0, &[-2.0, 1.0])];
         assert!(Disagreement::of(&exact, &tilted).matters());
+    }
+
+    #[test]
+    fn points_far_below_others_count_for_nothing() {
+        let exact = [at(-3.0, &[1.0]), at(-5e5, &[-2e3])];
+        let rounded = [at(-3.0, &[1.0]), at(-5e5 + 0.03, &[-2e3])];
+        let found = Disagreement::of(&exact, &rounded);
+        assert!(!found.matters() && found.n_points == 1);
+        let near = [at(-3.0, &[1.0]), at(-90.0, &[-2.0])];
+        let rounded = [at(-3.0, &[1.0]), at(-90.03, &[-2.0])];
+        assert!(Disagreement::of(&near, &rounded).matters());
     }
 
     #[test]
