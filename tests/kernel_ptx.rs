@@ -9,7 +9,7 @@
 mod nvrtc;
 mod support;
 
-use fitzroy::fit::sample::MetricKind;
+use fitzroy::fit::sample::{Integrator, MetricKind};
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{CoordinateChoice, Device, Settings, Team};
 use fitzroy_device::gpu::{Compiler, Machine, Program, closeness, conformance, idle, read_into};
@@ -299,7 +299,10 @@ fn a_meeting_that_is_left_out_of_a_kernel_is_missed() {
     let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
     let mut dense = settings(24, 2);
     dense.sampler.metric = MetricKind::Dense;
-    let witnesses = [settings(6, 3), dense].map(|settings| {
+    // Some meetings are those of rotations.
+    let mut rotating = dense.clone();
+    rotating.sampler.integrator = Integrator::Rotation;
+    let witnesses = [settings(6, 3), dense, rotating].map(|settings| {
         let cpu = bits(&sampled(&joint, &settings, Device::threads()).unwrap());
         (settings, cpu)
     });

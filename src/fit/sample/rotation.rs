@@ -31,8 +31,8 @@ use crate::Named;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integrator {
     /// A rotation where the target is near enough to a normal distribution: where in no whitened
-    /// coordinate more than three tenths of the square of the force is left for the kicks. Each window
-    /// of the warm-up decides anew.
+    /// coordinate more than three tenths of the square of the force is left for the kicks, and in no
+    /// tail 18 % of it are missing. Each window of the warm-up decides anew.
     Auto,
     /// A straight line.
     Leapfrog,
@@ -70,11 +70,20 @@ pub(crate) const FAR: f64 = 1.25;
 /// nothing: where a normal distribution does not fit, its long steps leave the tails unstable.
 const LEFT_MOST: f64 = 0.3;
 
+/// Where tails begin, in standard deviations.
+const TAIL: f64 = 1.5;
+
+/// What the force may lack in a tail. Where it lacks more, a long step out there is seldom accepted, and
+/// chains stay at one place: in up to one of ten runs of a logistic or a beta distribution long enough
+/// to spoil the tails (lacks of 0.22 to 0.33). Leapfrogs, which follow the force, never did.
+const LACK_MOST: f64 = 0.18;
+
 /// What the normal distribution may leave of the whole force, in squares, for steps of one rotation.
 const LEFT_OF_ONE: f64 = 0.08;
 
-/// Draws that are asked, at most.
+/// Draws that are asked, at most, or as many more as have so few numbers.
 const MOST_ROWS: usize = 500;
+const FEW_NUMBERS: usize = 8000;
 
 /// What a step of one or two rotations is.
 #[derive(Clone, Copy, Debug)]
@@ -145,22 +154,57 @@ pub(crate) fn suited(
     }
     let (positions, gradients, dim) = draws;
     let metric = metric.about(&mean(positions, dim), &mean(gradients, dim))?;
-    let (shares, left) = left(&metric, draws);
+    let Left { shares, tails, all } = left(&metric, draws);
+    let below = |shares: &[f64], most: f64| shares.iter().all(|share| *share < most);
     let suits = settings.integrator == Integrator::Rotation
-        || shares.iter().all(|share| *share < LEFT_MOST);
-    let parts = if left < LEFT_OF_ONE { 1 } else { 2 };
+        || (below(&shares, LEFT_MOST) && below(&tails, LACK_MOST));
+    let parts = if all < LEFT_OF_ONE { 1 } else { 2 };
     let metric = metric.in_parts(parts);
-    suits.then_some(Suited { metric, left })
+    suits.then_some(Suited { metric, left: all })
 }
 
-/// What is left of the force of every whitened coordinate over some of the draws, Σ (fᵢ + xᵢ)² / Σ fᵢ²,
-/// and of all together on the mean, E Σᵢ (fᵢ + xᵢ)².
-fn left(metric: &Metric, (positions, gradients, dim): (&[f64], &[f64], usize)) -> (Vec<f64>, f64) {
+/// What a normal distribution leaves of the force.
+struct Left {
+    /// Of every whitened coordinate, Σ (fᵢ + xᵢ)² / Σ fᵢ².
+    shares: Vec<f64>,
+    /// Of every tail, a side of a coordinate beyond [`TAIL`], what the force lacks of that of the normal
+    /// distribution, Σ (fᵢ + xᵢ) xᵢ / Σ xᵢ², less two standard errors.
+    tails: Vec<f64>,
+    /// Of all together on the mean, E Σᵢ (fᵢ + xᵢ)².
+    all: f64,
+}
+
+/// Sums over the draws of a tail, of a = (f + x) x and b = x²: of a, b, a², ab and b².
+#[derive(Clone, Copy, Default)]
+struct Tail([f64; 5]);
+
+impl Tail {
+    fn add(&mut self, a: f64, b: f64) {
+        let numbers = [a, b, a * a, a * b, b * b];
+        self.0.iter_mut().zip(numbers).for_each(|(to, x)| *to += x);
+    }
+
+    /// Σa/Σb less two standard errors; 0 of no draws.
+    fn lack(&self) -> f64 {
+        let [a, b, aa, ab, bb] = self.0;
+        if b == 0.0 {
+            return 0.0;
+        }
+        let lack = a / b;
+        let square = aa - 2.0 * lack * ab + lack * lack * bb;
+        lack - 2.0 * square.max(0.0).sqrt() / b
+    }
+}
+
+/// What is left of the force over some of the draws.
+fn left(metric: &Metric, (positions, gradients, dim): (&[f64], &[f64], usize)) -> Left {
     let zeros = || vector::zeros(dim);
     let (mut position, mut gradient, mut scratch) = (zeros(), zeros(), zeros());
     let (mut place, mut force) = (zeros(), zeros());
     let mut sums = vec![[0.0; 2]; dim];
-    let stride = (positions.len() / dim).div_ceil(MOST_ROWS).max(1);
+    let mut of_tails = vec![Tail::default(); 2 * dim];
+    let most = MOST_ROWS.max(FEW_NUMBERS / dim);
+    let stride = (positions.len() / dim).div_ceil(most).max(1);
     let rows = positions.chunks_exact(dim).zip(gradients.chunks_exact(dim));
     let mut n = 0.0;
     for (q, g) in rows.step_by(stride) {
@@ -170,13 +214,19 @@ fn left(metric: &Metric, (positions, gradients, dim): (&[f64], &[f64], usize)) -
         metric.locate(&position, &mut place, &mut scratch);
         metric.pull(&gradient, &mut force);
         let numbers = force.as_flattened().iter().zip(place.as_flattened());
-        for (sums, (f, x)) in sums.iter_mut().zip(numbers) {
+        for (i, (sums, (f, x))) in sums.iter_mut().zip(numbers).enumerate() {
             sums[0] += (f + x) * (f + x);
             sums[1] += f * f;
+            if x.abs() > TAIL {
+                of_tails[2 * i + usize::from(*x > 0.0)].add((f + x) * x, x * x);
+            }
         }
     }
-    let all: f64 = sums.iter().map(|[left, _]| left / n).sum();
-    (sums.iter().map(|[left, all]| left / all).collect(), all)
+    Left {
+        all: sums.iter().map(|[left, _]| left / n).sum(),
+        shares: sums.iter().map(|[left, all]| left / all).collect(),
+        tails: of_tails.iter().map(Tail::lack).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -207,8 +257,8 @@ mod tests {
         suited(metric, (&positions, &gradients, DIM), settings).is_some()
     }
 
-    /// Of its own normal distribution nothing is left; where the metric says 0.8 of a variance of 1, a
-    /// sixteenth of the square of that force; where it says 1 of 25, most. Catches: a mean over coordinates that
+    /// Of its own normal distribution nothing is left; where the metric says 0.83 of a variance of 1, a
+    /// twenty-fourth of the square of that force; where it says 1 of 25, most. Catches: a mean over coordinates that
     /// hides the worst, forces that are not whitened.
     #[test]
     fn the_worst_coordinate_decides() {
@@ -217,7 +267,7 @@ mod tests {
         assert!(ask(&mut normal, &Metric::diagonal(&[1.0; 3]), &settings));
         assert!(ask(
             &mut normal,
-            &Metric::diagonal(&[1.0, 0.8, 1.0]),
+            &Metric::diagonal(&[1.0, 0.83, 1.0]),
             &settings
         ));
         assert!(!ask(
@@ -227,22 +277,47 @@ mod tests {
         ));
         let mut other = Known::normal(DIM, 25.0, false);
         assert!(!ask(&mut other, &Metric::diagonal(&[1.0; 3]), &settings));
-        let metric = Metric::diagonal(&[1.0, 0.8, 1.0]);
+        let metric = Metric::diagonal(&[1.0, 0.83, 1.0]);
         let metric = metric
             .about(&[0.0; 3], &[0.0; 3])
             .expect("it has rotations");
         let (positions, gradients) = draws(&mut normal, 2000);
-        let (shares, left) = left(&metric, (&positions, &gradients, DIM));
-        // f = −s z and x = z/s with s² = 0.8 leave (1/s − s)²/s² = (1/s² − 1)².
+        let Left { shares, all, .. } = left(&metric, (&positions, &gradients, DIM));
+        // f = −s z and x = z/s with s² = 0.83 leave (1/s − s)²/s² = (1/s² − 1)².
         assert!(
-            shares[0] < 1e-20 && (shares[1] - 0.0625).abs() < 1e-9,
+            shares[0] < 1e-20 && (shares[1] - (0.17f64 / 0.83).powi(2)).abs() < 1e-9,
             "{shares:?}"
         );
-        // E f² is 0.8 there; bound: a thousand draws.
-        assert!((left - 0.05).abs() < 0.01, "{left}");
+        // E f² is 0.83 there; bound: a thousand draws.
+        assert!((all - 0.035).abs() < 0.007, "{all}");
     }
 
-    /// Three coordinates that leave 0.05 each are too much for steps of one rotation together. Catches: the
+    /// The force tanh(x/2) of a logistic distribution lacks a quarter in both tails, that of a standard
+    /// normal one nothing. Catches: tails that cancel, a middle that hides them.
+    #[test]
+    fn weak_tails_are_seen() {
+        let mut rng = Rng::new(4, 0, 0, 0, Purpose::Test);
+        let logistic = |u: f64| libm::log(u / (1.0 - u));
+        let positions: Vec<f64> = (0..2000).map(|_| logistic(rng.uniform())).collect();
+        let gradients: Vec<f64> = positions.iter().map(|x| -libm::tanh(0.5 * x)).collect();
+        let metric = Metric::diagonal(&[std::f64::consts::PI]);
+        let draws = (&positions[..], &gradients[..], 1);
+        let there = metric.about(&[0.0], &[0.0]).expect("it has rotations");
+        let Left { shares, tails, .. } = left(&there, draws);
+        assert!(shares[0] < LEFT_MOST, "{shares:?}");
+        // E[x² − π x tanh(x/2); x > 2.66] / E[x²; x > 2.66] by quadrature is 0.254, and its standard error
+        // from 130 draws 0.02, of which two are taken off. Bound: three and a half more.
+        assert!(tails.iter().all(|t| (t - 0.214).abs() < 0.07), "{tails:?}");
+        assert!(suited(&metric, draws, &Settings::default()).is_none());
+        let mirrored: Vec<f64> = positions.iter().map(|x| -x.abs()).collect();
+        let gradients: Vec<f64> = mirrored.iter().map(|x| -x).collect();
+        let unit = Metric::diagonal(&[1.0]).about(&[0.0], &[0.0]);
+        let draws = (&mirrored[..], &gradients[..], 1);
+        let Left { tails, .. } = left(&unit.expect("it has rotations"), draws);
+        assert_eq!(tails, [0.0, 0.0]);
+    }
+
+    /// Three coordinates that leave 0.035 each are too much for steps of one rotation together. Catches: the
     /// worst one that decides this, too.
     #[test]
     fn what_is_left_of_all_decides_on_the_rotations_of_a_step() {
@@ -254,8 +329,8 @@ mod tests {
             let suited = suited(&metric, draws, &Settings::default());
             suited.expect("it rotates").metric.parts()
         };
-        assert_eq!(parts([1.0, 0.8, 1.0]), 1);
-        assert_eq!(parts([0.8, 0.8, 0.8]), 2);
+        assert_eq!(parts([1.0, 0.83, 1.0]), 1);
+        assert_eq!(parts([0.83, 0.83, 0.83]), 2);
     }
 
     /// What is asked for goes first, of NUTS.
