@@ -188,7 +188,11 @@ const ADVICE: [(FindingKind, Weight, Advice); 22] = [
     (
         FindingKind::RewriteUndone,
         Weight::Remark,
-        Advice::plain("the run is valid, sampled as written; please report the model as a defect"),
+        Advice::plain(
+            "the run is valid, sampled as written; numbers far from 0, such as years and their squares, \
+             lose the digits that coordinates need: centre and scale them (year - 2000); if there are \
+             none, please report the model as a defect",
+        ),
     ),
     (
         FindingKind::PrecisionRaised,

@@ -125,10 +125,9 @@ impl SamplerStatistics {
             };
         }
         let mut found = Divergent::new(flags, self.n_draws);
-        for (name, own) in [("lp", &self.lp), ("energy", &self.energy)] {
-            own.iter()
-                .for_each(|own| found.look(&|| name.into(), true, own));
-        }
+        // Not the energy: where a step is too long for it, a trajectory diverges, whatever the place.
+        let lp = self.lp.iter();
+        lp.for_each(|own| found.look(&|| "lp".into(), true, own));
         (draws.each)(&mut |variable, element, own| {
             let label = || Row::label_of(outline, variable, element);
             found.look(&label, variable.elements() == 1, own);
