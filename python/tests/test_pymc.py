@@ -168,6 +168,43 @@ def test_every_call_of_pymc_is_fitzroys_if_asked():
     with MODELS["eight_schools"]():
         theirs = pm.sample(**{**given, "draws": 20, "tune": 20, "chains": 1})
     assert theirs.posterior.attrs["inference_library"] != "fitzroy"
+    with pm.Model() as unbounded:
+        n = pm.Poisson("n", 5)
+        pm.Binomial("y", n=n, p=0.5, observed=3)
+    with pytest.warns(ConversionWarning, match="sampled by PyMC"):
+        theirs = fz.sample(unbounded, **given)
+    assert theirs.posterior.attrs["verdict"] in ("converged", "in question", "not converged")
+
+
+def test_directions_go_round():
+    """A mean direction on both sides of π. Bound: five Monte Carlo errors of a share of 0.83."""
+    y = np.array([2.9, -2.7, 3.1, -2.5, 2.4, -3.0, -2.9, 2.6, -2.2, 3.0])
+    with pm.Model() as model:
+        mu = pm.VonMises("mu", mu=0, kappa=0.01)
+        pm.VonMises("y", mu=mu, kappa=2.0, observed=y)
+    grid = np.linspace(-np.pi, np.pi, 20001)
+    logp = 0.01 * np.cos(grid) + 2 * np.cos(y[:, None] - grid).sum(axis=0)
+    weight = np.exp(logp - logp.max())
+    truth = weight[grid < 0].sum() / weight.sum()
+    assert 0.1 < truth < 0.9
+    posterior = fz.sample(model, random_seed=1, progressbar=False).posterior
+    share = float((posterior["mu"] < 0).mean())
+    effective = fz.diagnose({"posterior": {"below": posterior["mu"].values < 0}}).rows[0]
+    error = np.sqrt(truth * (1 - truth) / effective["ess_bulk"])
+    assert abs(share - truth) < 5 * error
+    assert posterior.attrs["verdict"] == "converged"
+
+
+def test_a_start_at_an_end_is_no_start():
+    """PyMC puts both of these values at one place, which is at an end of where ordered ones lie."""
+    transforms = pm.distributions.transforms
+    chain = transforms.Chain([transforms.log, transforms.ordered])
+    with pm.Model() as model:
+        pm.Exponential("x", 1, shape=2, transform=chain)
+    assert not np.isfinite(model.initial_point()["x_chain__"]).all()
+    draws = fz.sample(model, random_seed=1, progressbar=False, draws=300, tune=300)
+    x = draws.posterior["x"].values
+    assert (np.diff(x, axis=-1) > 0).all()
 
 
 def test_gamma_functions_are_reflected_below_0():

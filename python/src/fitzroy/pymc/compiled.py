@@ -125,13 +125,16 @@ def compile_model(model: Any) -> Compiled:
         expand = compile_graph([x], [flat], mode="NUMBA")
     kept = _callable_from_c(numba, density, expand, n, sum(int(np.prod(s)) for s in shapes))
     coords = {k: np.asarray(v) for k, v in model.coords.items() if v is not None}
+    # PyMC's own start may lie at an end, as that of ordered values which are all the same.
+    centre = _joined(start, places)
+    centre = np.where(np.isfinite(centre), centre, 0.0)
     compiled = Density(
         kept[0],
         dim=n,
         variables=dict(zip(recorded, shapes)),
         expand=kept[1],
         dims={name: dims_of(model, name, len(s)) for name, s in zip(recorded, shapes)},
-        centre=_joined(start, places),
+        centre=centre,
         identity=_identity(frozen, logp, places),
     )
     compiled._coords.update(coords)

@@ -15,6 +15,7 @@ from ..conversion import ConversionWarning, Slopeless, Unconvertible
 from ..model import in_background, settings_of
 from ..progress import Progress
 from ..results import warn_of
+from ..traces import diagnose
 from .arguments import with_arguments_of_pymc
 from .check import Check, check
 from .convert import Conversion, convert
@@ -198,7 +199,7 @@ def sample(
             of_nuts = {"target_accept": target_accept} if slopes else {}
             # Not the one that `register` may have put in its place.
             of_pymc = getattr(pm.sample, "of_pymc", pm.sample)
-            return of_pymc(
+            drawn = of_pymc(
                 draws,
                 tune=tune,
                 chains=chains,
@@ -212,12 +213,24 @@ def sample(
                 model=model,
                 **of_nuts,
             )
+            return _judged(drawn)
         reason = f"the model cannot be converted ({cannot})"
         message = f"{reason}, and is sampled by its compiled gradient"
         warnings.warn(message, ConversionWarning, stacklevel=3)
         drawn = compiled.sample(settings, initvals, var_names, progressbar)
     if (idata_kwargs or {}).get("log_likelihood"):
         _add_log_likelihood(model, drawn)
+    return drawn
+
+
+def _judged(drawn: Any) -> Any:
+    """Draws of PyMC's own samplers with the verdict that ours have."""
+    try:
+        found = diagnose(drawn)
+    except ValueError:
+        # As of no draws.
+        return drawn
+    drawn.posterior.attrs.update(verdict=found.verdict, findings="; ".join(found.findings))
     return drawn
 
 
