@@ -425,7 +425,7 @@ def test_chains_start_at_the_values_of_variables():
         for start in ({"x": value, "s": 1}, {x: value}, {"x": value, "s_log__": 0.0}):
             draws = fz.sample(model, initvals=start, **given)
             assert abs(float(draws.posterior["x"].mean()) - value) < 0.1
-    chains = [{"x": 2.0}, {"x": -2.0}, {"x": 2.0}, {"x": -2.0}]
+    chains = [{"x": value, "s": 1.0} for value in (2.0, -2.0, 2.0, -2.0)]
     draws = fz.sample(model, initvals=chains, **given)
     # Restarts of chains in a much worse mode do not move these: both are as good.
     assert np.sign(draws.posterior["x"].values[:, -1]).tolist() == [1, -1, 1, -1]
