@@ -12,9 +12,10 @@
 //!      y[obs] ~ Normal(mu, sigma)",
 //! )?;
 //! let mut data = Dataset::new();
-//! data.insert_real("y", &[6], vec![1.2, 0.7, 2.3, 1.6, 1.1, 1.9]);
+//! let y = vec![1.2, 0.7, 2.3, 1.6, 1.1, 1.9, 1.4, 2.0, 0.9, 1.7, 1.3, 1.8, 1.0, 2.2, 1.5, 1.4];
+//! data.insert_real("y", &[16], y);
 //!
-//! let fit = fitzroy_session::sample(&model, &data).draws(500).seed(1).run()?;
+//! let fit = fitzroy_session::sample(&model, &data).seed(1).run()?;
 //! assert!(fit.diagnosis.converged());
 //! let mu = &fit.diagnosis.summary.rows[0];
 //! assert!((mu.statistics.mean - 1.5).abs() < 0.3);
