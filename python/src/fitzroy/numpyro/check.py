@@ -14,7 +14,7 @@ from numpyro.distributions.distribution import validation_enabled
 from numpyro.infer.util import log_density
 
 from ..conversion import Unconvertible
-from ..pymc.check import Check, drawn_as_written, of_text
+from ..pymc.check import Check, drawn_as_written, log_turn, of_text
 from ..pymc.discrete import moving
 from ..pymc.discrete import combinations, is_discrete
 from ..pymc.layout import as_model
@@ -100,12 +100,6 @@ def _of_factor(x: Any, low: Any, high: Any) -> Any:
     return jnp.log1p(-(r**2)).sum() - steps.sum()
 
 
-def _of_turns(x: Any) -> Any:
-    """Of a direction, whose coordinate goes round: what all turns share out."""
-    left, right = (x + np.pi) / 10, (x - np.pi) / 10
-    return -jnp.logaddexp(0, -left) - jnp.logaddexp(0, right)
-
-
 #: By supports: of values, the lower and the upper end.
 STRETCHES: dict[str, Callable[..., Any]] = {
     "real": lambda x, low, high: jnp.zeros(()),
@@ -115,7 +109,7 @@ STRETCHES: dict[str, Callable[..., Any]] = {
     "softplus_positive": lambda x, low, high: jnp.log(x),
     "unit": lambda x, low, high: jnp.log(x) + jnp.log1p(-x),
     "interval": lambda x, low, high: jnp.log((x - low) * (high - x) / (high - low)),
-    "circular": lambda x, low, high: _of_turns(x),
+    "circular": lambda x, low, high: log_turn(x, jnp),
     "above": lambda x, low, high: jnp.log(x - low),
     "below": lambda x, low, high: jnp.log(high - x),
     "simplex": lambda x, low, high: jnp.log(x),

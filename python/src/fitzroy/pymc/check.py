@@ -99,6 +99,10 @@ class Check:
         return f"<p>{self!r}</p>"
 
 
+#: How far Fitzroy's coordinate of a direction strays, in radians.
+STRAY = 10.0
+
+
 def check(conversion: Conversion, model: Any, n: int = 64, random_seed: int = 1) -> Check:
     """Compares density and gradient of the model's text with those of PyMC at `n` points.
 
@@ -268,11 +272,10 @@ def _value_variables(model: Any) -> tuple[Any, Any]:
 
 
 def _on_intervals(model: Any, free: dict[str, Array]) -> tuple[Any, dict[str, Array]]:
-    """What Fitzroy's density over coordinates has beside PyMC's, and its slopes.
+    """What Fitzroy's density over coordinates has beside PyMC's, up to a constant, and its slopes.
 
     Shares of a LogitNormal, which PyMC samples as themselves, have their logits as coordinates, so
-    that log |dx/du| is added. Angles go round in both, but Fitzroy's coordinate u has a density: over
-    all turns that lead to an angle, L(u + pi) - L(u - pi) sums to 1, with L(u) = 1/(1 + e^(-u/10)).
+    that log |dx/du| is added. Directions go round in both, but Fitzroy's coordinate has a density.
     """
     total: Any = 0.0
     slopes = {}
@@ -280,10 +283,9 @@ def _on_intervals(model: Any, free: dict[str, Array]) -> tuple[Any, dict[str, Ar
         transform = model.rvs_to_transforms[rv]
         x = free[rv.name]
         if type(transform).__name__ == "CircularTransform":
-            left = -np.logaddexp(0, -(x + np.pi) / 10)
-            right = -np.logaddexp(0, (x - np.pi) / 10)
-            term = left + right + np.log1p(-np.exp(-2 * np.pi / 10))
-            slope = (np.expm1(right) - np.expm1(left)) / 10
+            term = log_turn(x, np)
+            up, down = np.exp((x + np.pi) / STRAY), np.exp((np.pi - x) / STRAY)
+            slope = (1 / (1 + up) - 1 / (1 + down)) / STRAY
         elif transform is None and kind_of(rv) == "LogitNormal":
             term, slope = np.log(x * (1 - x)), 1 / x - 1 / (1 - x)
         else:
@@ -291,3 +293,12 @@ def _on_intervals(model: Any, free: dict[str, Array]) -> tuple[Any, dict[str, Ar
         total = total + term.reshape(len(x), -1).sum(axis=1)
         slopes[rv.name] = slope
     return total, slopes
+
+
+def log_turn(x: Any, xp: Any) -> Any:
+    """ln(L(x + pi) - L(x - pi)) up to a constant, L(u) = 1/(1 + e^(-u/10)), by NumPy or JAX.
+
+    That is the part of a direction x that the turn around 0 of its coordinate has; the parts of all
+    turns sum to 1.
+    """
+    return -xp.logaddexp(0, -(x + np.pi) / STRAY) - xp.logaddexp(0, (x - np.pi) / STRAY)
