@@ -701,13 +701,13 @@ fn leapfrogs_are_calibrated() {
     check_calibrated(&LOGISTIC, LEAPFROGS);
 }
 
-/// What the warm-up of nearly each simulation decides on: two rotations a step, or one where the posterior is
+/// What the warm-up of each simulation but one decides on: two rotations a step, or one where the posterior is
 /// near enough to a normal one.
 #[test]
 fn rotations_are_calibrated() {
     let decided = |generated, rotations: usize| {
         let found = check_calibrated(generated, ROTATIONS);
-        assert!(found[rotations] * 50 > SIMULATIONS * 49, "{found:?}");
+        assert!(found[rotations] + 1 >= SIMULATIONS, "{found:?}");
     };
     decided(&LOGISTIC, 2);
     decided(&HIERARCHICAL, 2);

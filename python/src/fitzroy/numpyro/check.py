@@ -15,8 +15,7 @@ from numpyro.infer.util import log_density
 
 from ..conversion import Unconvertible
 from ..pymc.check import Check, drawn_as_written, log_turn, of_text
-from ..pymc.discrete import moving
-from ..pymc.discrete import combinations, is_discrete
+from ..pymc.discrete import combinations, is_discrete, moving
 from ..pymc.layout import as_model
 from .graph import double
 from .text import Text

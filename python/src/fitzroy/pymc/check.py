@@ -29,9 +29,11 @@ from .layout import as_model, as_text
 from .lowering import in_plain_arrays, like, values_of
 from .starts import started
 
-__all__ = ["Check", "check"]
+__all__ = ["Check", "check", "log_turn"]
 
 Array = np.ndarray[Any, Any]
+#: How far Fitzroy's coordinate of a direction strays, in radians.
+STRAY = 10.0
 #: Compiled without a C compiler or numba, which would take longer than the check. Canonical sums
 #: may have more than the 32 terms that PyTensor adds without them.
 QUICK = Mode(linker="py", optimizer="fast_compile").excluding("canonicalize")
@@ -97,10 +99,6 @@ class Check:
 
     def _repr_html_(self) -> str:
         return f"<p>{self!r}</p>"
-
-
-#: How far Fitzroy's coordinate of a direction strays, in radians.
-STRAY = 10.0
 
 
 def check(conversion: Conversion, model: Any, n: int = 64, random_seed: int = 1) -> Check:
@@ -296,7 +294,7 @@ def _on_intervals(model: Any, free: dict[str, Array]) -> tuple[Any, dict[str, Ar
 
 
 def log_turn(x: Any, xp: Any) -> Any:
-    """ln(L(x + pi) - L(x - pi)) up to a constant, L(u) = 1/(1 + e^(-u/10)), by NumPy or JAX.
+    """ln(L(x + pi) - L(x - pi)) up to a constant, L(u) = 1/(1 + e^(-u/STRAY)), by NumPy or JAX.
 
     That is the part of a direction x that the turn around 0 of its coordinate has; the parts of all
     turns sum to 1.
