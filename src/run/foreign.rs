@@ -11,7 +11,7 @@ use super::records::{Shared, Told, whole};
 use super::subject::Subject;
 use super::watch::Watch;
 use super::{Caller, Keeping, Kept, Outcome, Settings};
-use crate::fit::sample::{Event, Loading, Observer, Posterior, Run, Target};
+use crate::fit::sample::{Event, Loading, Observer, Posterior, Run, Scatter, Target};
 use crate::model::foreign::{Foreign, Refused};
 use crate::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::text::Precision;
@@ -212,8 +212,9 @@ impl<'a> Posterior for ForeignPosterior<'a> {
         }
     }
 
-    fn centre(&self) -> Vec<f64> {
-        self.foreign.centre().to_vec()
+    fn scatter(&self) -> Vec<Scatter> {
+        let centre = self.foreign.centre().iter();
+        centre.map(|x| Scatter::around(*x)).collect()
     }
 }
 

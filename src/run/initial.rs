@@ -4,7 +4,7 @@ use super::compiled::{Compiled, Evaluator};
 use super::posterior::ModelPosterior;
 use super::{Settings, start};
 use crate::data::{Array, Dataset, Values};
-use crate::fit::sample::{self, ATTEMPTS, Init, Stream, Target, offsets};
+use crate::fit::sample::{self, ATTEMPTS, Init, Posterior, Scatter, Stream, Target, places};
 use crate::model::joint::{Chosen, Inverse, Joint, Placed};
 use crate::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::{Function, Workspace};
@@ -219,9 +219,10 @@ pub(super) fn points(
     // Of one set for all chains there is one.
     let placings = given.iter().enumerate().map(placing);
     let mut placings = placings.collect::<Result<Vec<_>>>()?;
+    let scatter = posterior.scatter();
     let points = (0..sampler.chains).map(|chain| {
         let placing = &mut placings[chain.min(given.len() - 1)];
-        one(placing, compiled, sampler, chain).map_err(|error| of_chain(error, chain))
+        one(placing, compiled, &scatter, sampler, chain).map_err(|error| of_chain(error, chain))
     });
     Ok(Init::Points(points.collect::<Result<_>>()?))
 }
@@ -231,6 +232,7 @@ pub(super) fn points(
 fn one(
     placing: &mut Placing<'_>,
     compiled: &Arc<Compiled>,
+    scatter: &[Scatter],
     sampler: &sample::Settings,
     chain: usize,
 ) -> Result<Vec<f64>> {
@@ -245,8 +247,8 @@ fn one(
     };
     let attempts = if placing.is_complete() { 1 } else { ATTEMPTS };
     for attempt in 0..attempts {
-        let numbers = position.iter_mut().zip(offsets(stream, attempt));
-        numbers.for_each(|(x, by)| *x = by);
+        let numbers = position.iter_mut().zip(places(scatter, stream, attempt));
+        numbers.for_each(|(x, place)| *x = place);
         placing.place(&mut position)?;
         let point = &position[..compiled.dim];
         let density = evaluator.value_and_gradient(point, &mut slope);

@@ -47,6 +47,7 @@ mod prior;
 mod records;
 mod report;
 mod saved;
+mod scatter;
 mod solutions;
 mod start;
 mod subject;

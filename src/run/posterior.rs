@@ -7,9 +7,10 @@ use super::mirrors::mirrors;
 use super::plates::plates;
 use super::records::Shown;
 use super::saved;
+use super::scatter::scatter;
 use crate::diagnose::{Finding, FindingKind, say};
 use crate::fit::sample::kernel::{Agreement, Disagreement, Lower, Remote};
-use crate::fit::sample::{CoordinateMap, Mirrors, Plates, Posterior};
+use crate::fit::sample::{CoordinateMap, Mirrors, Plates, Posterior, Scatter};
 use crate::model::ast::Centring;
 use crate::model::joint::{Chosen, Coordinates, Joint};
 use crate::rng::{Purpose, Rng};
@@ -207,14 +208,13 @@ impl<'a> ModelPosterior<'a> {
             // The settings are checked next, and say that there is nothing to sample.
             return;
         }
-        let points: Vec<f64> = (0..8)
-            .flat_map(|i| {
-                let mut rng = Rng::new(0, 0, 0, i, Purpose::Adapt);
-                (0..dim)
-                    .map(move |_| 2.0 * rng.uniform() - 1.0)
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let scatter = self.scatter();
+        let point = |i| {
+            let mut rng = Rng::new(0, 0, 0, i, Purpose::Adapt);
+            let place = |s: &Scatter| s.centre + s.half_width * (2.0 * rng.uniform() - 1.0);
+            scatter.iter().map(place).collect::<Vec<_>>()
+        };
+        let points: Vec<f64> = (0..8).flat_map(point).collect();
         let points = self.extended(&points);
         if !agrees(&self.compiled, written, &self.compiled, &points) {
             self.take_back();
@@ -362,6 +362,10 @@ impl Posterior for ModelPosterior<'_> {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         *shown = Arc::clone(&self.compiled);
         Evaluator::new(&self.compiled)
+    }
+
+    fn scatter(&self) -> Vec<Scatter> {
+        scatter(self.joint, &self.compiled)
     }
 
     fn gradient_cost(&self) -> f64 {

@@ -1,7 +1,8 @@
 //! Why no chain could start: the first term of the density that is not finite, and its row.
 
 use super::compiled::Compiled;
-use crate::fit::sample::{ATTEMPTS, Settings, Stream, offsets};
+use super::scatter::scatter;
+use crate::fit::sample::{ATTEMPTS, Settings, Stream, places};
 use crate::model::joint::{Joint, Term, TermKind, not_positive_definite};
 use crate::model::{Content, place};
 use crate::{Error, ErrorKind};
@@ -29,7 +30,11 @@ fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<St
     let nodes: Vec<_> = terms(compiled).map(|t| t.node).collect();
     let function = compiled.function(&nodes).ok()?;
     let mut workspace = function.workspace();
+    let scatter = scatter(joint, compiled);
     let mut point = vec![0.0; compiled.full];
+    let centre = scatter.iter().map(|s| s.centre);
+    point.iter_mut().zip(centre).for_each(|(x, c)| *x = c);
+    let centre = point.clone();
     // The centre, and the candidates of the first chain.
     for attempt in 0..=ATTEMPTS {
         if let Some(candidate) = attempt.checked_sub(1) {
@@ -38,8 +43,8 @@ fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<St
                 stream: settings.stream,
                 chain: settings.first_chain,
             };
-            let numbers = point.iter_mut().zip(offsets(stream, candidate));
-            numbers.for_each(|(x, by)| *x = by);
+            let numbers = point.iter_mut().zip(places(&scatter, stream, candidate));
+            numbers.for_each(|(x, place)| *x = place);
         }
         let found = wrong_at(joint, compiled, (&function, &mut workspace), &point);
         if let Some(found) = found {
@@ -48,7 +53,7 @@ fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<St
             ));
         }
     }
-    slope(joint, compiled)
+    slope(joint, compiled, &centre)
 }
 
 /// The terms that depend on coordinates alone.
@@ -154,11 +159,11 @@ fn sentence(
 }
 
 /// The first parameter whose slope is not finite at the centre.
-fn slope(joint: &Joint, compiled: &Compiled) -> Option<String> {
+fn slope(joint: &Joint, compiled: &Compiled, centre: &[f64]) -> Option<String> {
     let nodes: Vec<_> = compiled.graphs.gradient.iter().map(|p| p.adjoint).collect();
     let function = compiled.function(&nodes).ok()?;
     let mut workspace = function.workspace();
-    function.run(&mut workspace, &vec![0.0; compiled.full]);
+    function.run(&mut workspace, centre);
     let bad = |k: usize| {
         function
             .output(&workspace, k)

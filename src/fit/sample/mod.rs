@@ -134,12 +134,13 @@ pub use past_turn::PastTurn;
 pub use rotation::Integrator;
 pub use run::{Restart, Run, sample, sample_in_blocks};
 pub use settings::{Adapt, Init, Sampler, Settings};
+pub use start::Scatter;
 pub use statistics::{Draws, Statistics};
 pub use tree::MAX_ENERGY_ERROR;
 pub use until::Until;
 
 pub(crate) use normals::{Stream, fill as fill_normals};
-pub(crate) use start::{ATTEMPTS, offsets};
+pub(crate) use start::{ATTEMPTS, places};
 
 use crate::Result;
 
@@ -168,9 +169,10 @@ pub trait Posterior: Sync {
     /// A fresh evaluator in the present coordinates.
     fn target(&self) -> Self::Target;
 
-    /// The point around which starting points are scattered. The origin unless said otherwise.
-    fn centre(&self) -> Vec<f64> {
-        vec![0.0; self.dim()]
+    /// The intervals that starting points are drawn from, one for each coordinate: within 1 of the
+    /// origin unless said otherwise.
+    fn scatter(&self) -> Vec<Scatter> {
+        vec![Scatter::default(); self.dim()]
     }
 
     /// Rough cost of one gradient, in floating-point operations. It only weighs the price of a

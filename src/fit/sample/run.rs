@@ -431,11 +431,11 @@ fn draw<P: Posterior>(
 
 /// Puts every chain at its starting point, with a first metric and step size.
 fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::Target>> {
-    let (dim, centre) = (posterior.dim(), posterior.centre());
+    let (dim, scatter) = (posterior.dim(), posterior.scatter());
     assert_eq!(
-        centre.len(),
+        scatter.len(),
         dim,
-        "a posterior's centre has one number per coordinate"
+        "a posterior has one interval of starts per coordinate"
     );
     let settings = session.settings;
     let chains = session.new_chains(posterior);
@@ -451,7 +451,7 @@ fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::
         .run_all(&mut chains[..own], |(chain, outcome)| {
             let point = &mut chain.space.candidate;
             let target = &mut chain.target;
-            *outcome = start::start(point, target, &centre, settings, chain.stream, chain.index);
+            *outcome = start::start(point, target, &scatter, settings, chain.stream, chain.index);
             Progress::Done
         });
     let (firsts, others) = chains.split_at_mut(own);
