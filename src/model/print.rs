@@ -4,8 +4,11 @@ use super::ast::{
     Argument, Call, Centring, Computed, Data, Expr, ExprKind, Extent, Keep, LimitKind, Name,
     Sampled, Statement, Subscript, UnaryOp,
 };
-use super::parse::{COMPARISON, NOT, UNARY};
+use super::check::constant;
+use super::parse::{COMPARISON, NOT, RESERVED, UNARY};
+use super::token::is_plain;
 use crate::data::Labels;
+use std::borrow::Cow;
 use std::fmt::{Display, Formatter, Result};
 
 /// Precedence of names, calls and whatever else needs no brackets.
@@ -46,6 +49,31 @@ fn dims<T: Display>(f: &mut Formatter<'_>, items: &[T]) -> Result {
     f.write_str("]")
 }
 
+/// A name as it stands in a text: between backquotes if it is no plain one.
+fn written(name: &str) -> Cow<'_, str> {
+    let (own, prime) = match name.strip_suffix('\'') {
+        Some(dim) => (dim, "'"),
+        None => (name, ""),
+    };
+    match is_plain(own) && !RESERVED.contains(&own) {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(format!("`{own}`{prime}")),
+    }
+}
+
+/// The same of a name that is declared, which may be that of a constant.
+fn declared(name: &Name) -> Cow<'_, str> {
+    match constant(&name.text) {
+        Some(_) => Cow::Owned(format!("`{name}`")),
+        None => written(&name.text),
+    }
+}
+
+fn declared_dims(f: &mut Formatter<'_>, names: &[Name]) -> Result {
+    let names: Vec<_> = names.iter().map(declared).collect();
+    dims(f, &names)
+}
+
 impl Display for Name {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(&self.text)
@@ -56,7 +84,7 @@ impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match &self.kind {
             ExprKind::Number(v) => number(f, *v),
-            ExprKind::Name(n) => f.write_str(n),
+            ExprKind::Name(n) => f.write_str(&written(n)),
             ExprKind::List(items) => dims(f, items),
             ExprKind::Call(call) => write!(f, "{call}"),
             ExprKind::Unary(UnaryOp::Neg, x) => {
@@ -129,10 +157,10 @@ impl Display for Call {
 
 impl Display for Data {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "data {}", self.name)?;
-        dims(f, &self.dims)?;
+        write!(f, "data {}", declared(&self.name))?;
+        declared_dims(f, &self.dims)?;
         if let Some(dim) = &self.indexes {
-            write!(f, " in {dim}")?;
+            write!(f, " in {}", declared(dim))?;
         }
         if let Some(base) = self.from {
             write!(f, " from {base}")?;
@@ -150,7 +178,7 @@ impl Display for Sampled {
         if self.predicted {
             f.write_str("predict ")?;
         }
-        write!(f, "{}", self.name)?;
+        f.write_str(&declared(&self.name))?;
         dims(f, &self.subscripts)?;
         write!(f, " ~ {}", self.distribution)?;
         if let Some(limits) = &self.limits {
@@ -178,8 +206,8 @@ impl Display for Computed {
             Keep::Local => "let ",
             Keep::Predicted => "predict ",
         })?;
-        write!(f, "{}", self.name)?;
-        dims(f, &self.dims)?;
+        f.write_str(&declared(&self.name))?;
+        declared_dims(f, &self.dims)?;
         write!(f, " = {}", self.value)
     }
 }
@@ -189,7 +217,7 @@ impl Display for Statement {
         match self {
             Statement::Data(s) => write!(f, "{s}"),
             Statement::Dim(s) => {
-                write!(f, "dim {} = ", s.name)?;
+                write!(f, "dim {} = ", declared(&s.name))?;
                 match &s.extent {
                     Extent::Size(e) => write!(f, "{e}"),
                     Extent::Labels(Labels::Integers(v)) => dims(f, v),

@@ -8,6 +8,8 @@ use crate::Result;
 pub(crate) enum Kind {
     /// An identifier or a word of the language.
     Name(String),
+    /// A name in backquotes, which is no word of the language.
+    Quoted(String),
     /// A number.
     Number(f64),
     /// A quoted label.
@@ -73,6 +75,21 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>> {
     Ok(lexer.out)
 }
 
+/// Whether a name may stand between backquotes. What files, folders and the elements of arrays are
+/// called is made of it.
+pub(crate) fn can_be_quoted(name: &str) -> bool {
+    let forbidden = |c: char| c.is_control() || "`'\"[]/\\".contains(c);
+    name.starts_with(char::is_alphanumeric)
+        && !name.ends_with(char::is_whitespace)
+        && !name.contains(forbidden)
+}
+
+/// Whether a name is one without backquotes.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let first = |c: char| c.is_alphabetic() || c == '_';
+    name.starts_with(first) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
 struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -105,6 +122,7 @@ impl Lexer<'_> {
             '#' => self.at += rest.find('\n').unwrap_or(rest.len()),
             _ if c.is_whitespace() || c == '\u{feff}' => self.at += c.len_utf8(),
             '"' | '\'' => self.label(c)?,
+            '`' => self.quoted()?,
             _ if c.is_ascii_digit() => self.number()?,
             '.' if rest[1..].starts_with(|d: char| d.is_ascii_digit()) => self.number()?,
             _ if c.is_alphabetic() || c == '_' => {
@@ -112,19 +130,54 @@ impl Lexer<'_> {
                 self.at += end.unwrap_or(rest.len());
                 // A prime right behind a name belongs to it: the twin of a dim.
                 self.at += usize::from(self.text[self.at..].starts_with('\''));
-                let span = Span::of(start, self.at);
-                if self.at - start > LONGEST_NAME {
-                    let shown: String = rest.chars().take(20).collect();
-                    let message = format!(
-                        "the name `{shown}...` has {} bytes; a name has at most {LONGEST_NAME}",
-                        self.at - start
-                    );
-                    return Err(error_at(self.text, span, message));
-                }
-                self.push(Kind::Name(self.text[start..self.at].into()), start, self.at);
+                let name = &self.text[start..self.at];
+                self.check_length(name, Span::of(start, self.at))?;
+                self.push(Kind::Name(name.into()), start, self.at);
             }
             _ => self.sign(c)?,
         }
+        Ok(())
+    }
+
+    fn check_length(&self, name: &str, span: Span) -> Result<()> {
+        if name.len() <= LONGEST_NAME {
+            return Ok(());
+        }
+        let shown: String = name.chars().take(20).collect();
+        let message = format!(
+            "the name `{shown}...` has {} bytes; a name has at most {LONGEST_NAME}",
+            name.len()
+        );
+        Err(error_at(self.text, span, message))
+    }
+
+    /// A name in backquotes.
+    fn quoted(&mut self) -> Result<()> {
+        let start = self.at;
+        let inside = &self.text[start + 1..];
+        let end = inside.find(['`', '\n']);
+        let Some(end) = end.filter(|end| inside[*end..].starts_with('`')) else {
+            let span = Span::of(start, start + 1);
+            let message = "this name is not closed; a backquote (`) begins and ends it";
+            return Err(error_at(self.text, span, message));
+        };
+        let (name, past) = (&inside[..end], start + end + 2);
+        let span = Span::of(start, past);
+        self.check_length(name, span)?;
+        if !can_be_quoted(name) {
+            let message = "a name between backquotes begins with a letter or a digit, ends with no \
+                           space, and has no quotes, brackets (`[`, `]`), slashes or control \
+                           characters";
+            return Err(error_at(self.text, span, message));
+        }
+        // The twin of a dim.
+        let prime = self.text[past..].starts_with('\'');
+        self.at = past + usize::from(prime);
+        let kind = match prime {
+            true => Kind::Name(format!("{name}'")),
+            false => Kind::Quoted(name.into()),
+        };
+        self.push(kind, start, self.at);
         Ok(())
     }
 

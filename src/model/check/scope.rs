@@ -39,7 +39,7 @@ impl Checker<'_> {
                 _ => Vec::new(),
             };
             for name in named {
-                if constant(&name.text).is_some() {
+                if self.hides_constant(name) {
                     return Err(self.is_constant(name));
                 }
                 if OF_TRACES.contains(&name.text.as_str()) {
@@ -51,6 +51,12 @@ impl Checker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a declared name is that of a constant. Between backquotes it is meant to be another.
+    fn hides_constant(&self, name: &Name) -> bool {
+        let quoted = self.text[name.span.start()..].starts_with('`') && name.text != "inf";
+        constant(&name.text).is_some() && !quoted
     }
 
     fn is_constant(&self, name: &Name) -> crate::Error {
@@ -116,7 +122,7 @@ impl Checker<'_> {
         role: Role,
         dims: Vec<String>,
     ) -> Result<()> {
-        if constant(&name.text).is_some() {
+        if self.hides_constant(name) {
             return Err(self.is_constant(name));
         }
         // Data and what is not recorded never stand beside the draws of a parameter.

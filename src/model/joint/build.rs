@@ -377,9 +377,6 @@ impl<'g> Build<'_, 'g> {
         if let Some(&value) = self.names.get(name) {
             return Ok(value);
         }
-        if let Some(x) = crate::model::check::constant(name) {
-            return Ok(Value::lit(x));
-        }
         if let Some(array) = self.binding.array(name) {
             let dims: Vec<DimId> = array.dims.iter().map(|&d| self.dims[d]).collect();
             let dims = self.distinct(&dims);
@@ -396,6 +393,9 @@ impl<'g> Build<'_, 'g> {
         }
         if let Some(at) = self.binding.dim(name) {
             return Ok(Value::lit(self.binding.dims[at].size as f64));
+        }
+        if let Some(x) = crate::model::check::constant(name) {
+            return Ok(Value::lit(x));
         }
         Err(self
             .model

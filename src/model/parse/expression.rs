@@ -158,6 +158,10 @@ impl Parser<'_> {
                 self.step();
                 Ok(node(ExprKind::Name(name), span))
             }
+            Kind::Quoted(name) => {
+                self.step();
+                Ok(node(ExprKind::Name(name), span))
+            }
             Kind::Sign("(") => {
                 self.step();
                 let inner = self.nested(Self::expr)?;

@@ -182,8 +182,14 @@ impl<'a> Parser<'a> {
 
     /// A name that a user may give.
     fn name(&mut self, what: &str) -> Result<Name> {
-        let Kind::Name(text) = self.kind() else {
-            return Err(self.expected(what));
+        let text = match self.kind() {
+            Kind::Name(text) => text,
+            Kind::Quoted(text) => {
+                let (text, span) = (text.clone(), self.span());
+                self.step();
+                return Ok(Name { text, span });
+            }
+            _ => return Err(self.expected(what)),
         };
         if RESERVED.contains(&text.as_str()) {
             let message =
@@ -217,7 +223,7 @@ impl<'a> Parser<'a> {
     /// This token in words.
     fn found(&self) -> String {
         match self.kind() {
-            Kind::Name(n) => format!("`{n}`"),
+            Kind::Name(n) | Kind::Quoted(n) => format!("`{n}`"),
             Kind::Number(_) => {
                 let span = self.span();
                 format!("the number {}", &self.text[span.start()..span.end()])

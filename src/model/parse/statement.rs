@@ -13,8 +13,11 @@ use crate::data::Labels;
 
 impl Parser<'_> {
     pub(super) fn statement(&mut self, out: &mut Vec<Statement>) -> Result<()> {
-        let Kind::Name(word) = self.kind().clone() else {
-            return Err(self.expected("a statement (`data ...`, `NAME ~ ...`, `NAME = ...`)"));
+        let word = match self.kind().clone() {
+            Kind::Name(word) => word,
+            // No word of the language.
+            Kind::Quoted(_) => String::new(),
+            _ => return Err(self.expected("a statement (`data ...`, `NAME ~ ...`, `NAME = ...`)")),
         };
         match word.as_str() {
             "data" => {

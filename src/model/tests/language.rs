@@ -90,7 +90,7 @@ fn random_tree(rng: &mut Rng, depth: usize) -> Expr {
         span: Default::default(),
     };
     match if depth == 0 { pick(2) } else { pick(8) } {
-        0 => Expr::name(["a", "b", "pi"][pick(3)]),
+        0 => Expr::name(["a", "b", "pi", "of a.b|c", "data", "1st"][pick(6)]),
         1 => Expr::number([0.0, 3.0, 0.1, 1e-300, 1.5e22, 1e15][pick(6)]),
         2 => -random_tree(rng, depth - 1),
         3 => of(ExprKind::Unary(
@@ -227,6 +227,35 @@ fn names_have_roles_and_levels() {
         m.warnings(),
         ["line 3: data `season` is declared and not used"]
     );
+}
+
+/// Exact. Catches: a quoted name that is taken for a word, a constant or a plain name.
+#[test]
+fn names_between_backquotes_are_any_names() {
+    let text = "data `y 1`[`the rows`], x[`the rows`]\n`e` ~ Normal(0, 1)\n`1|g` = 2 * `e` + e + pi\n\
+                `data` ~ HalfNormal(1)\n`y 1`[`the rows`] ~ Normal(`1|g` * x[`the rows`], `data`)";
+    let m = model(text);
+    let role = |name: &str| m.symbols()[name].role;
+    assert_eq!(role("y 1"), Role::Data);
+    assert_eq!([role("e"), role("data")], [Role::Parameter; 2]);
+    assert_eq!(role("1|g"), Role::Deterministic);
+    assert_eq!(model(&m.to_string()), m, "{m}");
+    for (text, want) in [
+        ("`e ~ Normal(0, 1)", "not closed"),
+        ("`` ~ Normal(0, 1)", "begins with a letter"),
+        ("`a[0]` ~ Normal(0, 1)", "no quotes, brackets"),
+        ("`a/b` ~ Normal(0, 1)", "slashes"),
+        ("`.a` ~ Normal(0, 1)", "begins with a letter"),
+        ("`a ` ~ Normal(0, 1)", "ends with no space"),
+        ("`inf` ~ Normal(0, 1)", "is the constant inf"),
+        ("`chain` ~ Normal(0, 1)", "what a trace calls"),
+        ("e ~ Normal(0, 1)", "is the constant 2.718"),
+        ("x = `sin`(2)", "expected"),
+        ("x = `no such` + 1", "`no such` is not defined"),
+    ] {
+        let message = Model::parse(text).unwrap_err().to_string();
+        assert!(message.contains(want), "{text}: {message}");
+    }
 }
 
 /// Catches: a parser, checker or printer that a hostile text can crash or exhaust.
