@@ -24,6 +24,8 @@ pub enum FindingKind {
     FewDraws,
     /// Trajectories left the region where the integrator is accurate.
     Divergences,
+    /// Further starts stayed apart from all draws.
+    PlaceMissed,
     /// Few effective draws.
     LowEss,
     /// Very few effective draws for the number of draws.
@@ -55,7 +57,7 @@ pub enum FindingKind {
 }
 
 /// What every kind of finding weighs, if it does not say otherwise, and the advice.
-const ADVICE: [(FindingKind, Weight, Advice); 22] = [
+const ADVICE: [(FindingKind, Weight, Advice); 23] = [
     (
         FindingKind::NonFinite,
         Weight::Refusal,
@@ -121,6 +123,15 @@ const ADVICE: [(FindingKind, Weight, Advice); 22] = [
             before: "",
             remedies: &[Remedy::TargetAccept, Remedy::Coordinates, Remedy::Walnuts],
             after: "if they gather at a small scale, write that level non-centred",
+        },
+    ),
+    (
+        FindingKind::PlaceMissed,
+        Weight::Question,
+        Advice {
+            before: "the posterior may have a mode that no chain visited",
+            remedies: &[Remedy::Seed],
+            after: "priors that fix an order or a sign leave one of several equal modes",
         },
     ),
     (

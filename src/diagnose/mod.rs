@@ -30,6 +30,7 @@ mod weight;
 mod disagreement;
 mod divergent;
 mod findings;
+mod missed;
 mod remedy;
 mod sampler;
 mod stored;
@@ -52,6 +53,7 @@ pub use loo::{
     tail_shape,
 };
 pub use mcse::{Mcse, mcse};
+pub(crate) use missed::PlaceMissed;
 pub use order::ascending;
 pub use places::{Label, Places};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};

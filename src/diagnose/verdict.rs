@@ -4,6 +4,7 @@ use super::chains::Chains;
 use super::disagreement::explain;
 use super::element::ElementStatistics;
 use super::findings::{Finding, FindingKind, count, say};
+use super::missed::PlaceMissed;
 use super::remedy::Circumstances;
 use super::rhat::superchains;
 use super::sampler::{SamplerStatistics, chain_names};
@@ -129,6 +130,7 @@ pub(super) fn conclude(
     if let Some(group) = outline.group(&options.group) {
         findings.extend(rhat_findings(group, &summary, &names, draws));
     }
+    findings.extend(PlaceMissed::of(outline).map(PlaceMissed::finding));
     findings.extend(ess_findings(&summary));
     findings.extend(sampler.findings(outline, &options.group, &names, draws));
     findings.extend(tail_finding(

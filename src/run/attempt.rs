@@ -7,7 +7,9 @@ use super::posterior::{self, CoordinateChoice, ModelPosterior};
 use super::records::{ModelRecords, Shared, Told, whole};
 use super::subject::Subject;
 use super::watch::Watch;
-use super::{Caller, Device, Outcome, Settings, initial, keep, prior, solutions, start, trace};
+use super::{
+    Caller, Device, Outcome, Settings, elsewhere, initial, keep, prior, solutions, start, trace,
+};
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind};
 use crate::fit::sample::{self, Run};
@@ -121,8 +123,8 @@ fn attempt(
         precision,
     };
     let records = ModelRecords::of(joint, &compiled);
-    let n_draws = run.first_draw + run.n_draws();
-    let (trace, first_draw) = whole(&records, &told, &mut run, kept.as_ref(), keeping)?;
+    let (mut trace, first_draw) = whole(&records, &told, &mut run, kept.as_ref(), keeping)?;
+    elsewhere::note(&records, &told, &mut run, &mut trace);
     timing.collecting = (caller.now)() - ended;
     let cut = solutions::cut(&compiled, &some)?;
     let findings = posterior.finding().cloned().into_iter().chain(raised);
@@ -136,7 +138,7 @@ fn attempt(
         group: group_of(settings),
         trace,
         first_draw,
-        n_draws,
+        n_draws: run.first_draw + run.n_draws(),
         centring: mean_centring(joint, &compiled),
         findings: findings.chain(found_by_sampler(&run)).collect(),
         run,

@@ -10,7 +10,7 @@ use super::integrated::Integrated;
 use super::records::{Shared, Told, whole};
 use super::subject::Subject;
 use super::watch::Watch;
-use super::{Caller, Keeping, Kept, Outcome, Settings};
+use super::{Caller, Keeping, Kept, Outcome, Settings, elsewhere};
 use crate::fit::sample::{Event, Loading, Observer, Posterior, Run, Scatter, Target};
 use crate::model::foreign::{Foreign, Refused};
 use crate::{Error, ErrorKind, Result};
@@ -86,7 +86,8 @@ fn outcome(
     };
     let n_draws = run.first_draw + run.n_draws();
     let first_transition = settings.sampler.tune + run.first_draw;
-    let (trace, first_draw) = whole(shared.records, &told, &mut run, kept.as_ref(), keeping)?;
+    let (mut trace, first_draw) = whole(shared.records, &told, &mut run, kept.as_ref(), keeping)?;
+    elsewhere::note(shared.records, &told, &mut run, &mut trace);
     timing.collecting = now() - ended;
     Ok(Outcome {
         precision: Precision::F64,

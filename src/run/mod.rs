@@ -30,6 +30,7 @@ mod compiled;
 mod coordinates;
 mod density;
 mod device;
+mod elsewhere;
 mod foreign;
 mod hash;
 mod initial;

@@ -2,6 +2,7 @@
 
 use super::compiled::{Compiled, Terms};
 use super::integrated::Integrated;
+use super::kept::block_run;
 use super::records::Told;
 use super::{Caller, Outcome, Settings, Timing, trace};
 use crate::fit::sample::{Draws, Run, Statistics};
@@ -95,25 +96,8 @@ fn nothing_sampled(settings: &Settings) -> Run {
             ..Statistics::default()
         },
     };
-    Run {
-        dim: 0,
-        chains: (0..settings.sampler.chains).map(|_| chain()).collect(),
-        first_draw: 0,
-        warmup: None,
-        step_sizes: Vec::new(),
-        stricter: None,
-        metrics: Vec::new(),
-        rotations: Vec::new(),
-        variances: Vec::new(),
-        warmup_transitions: 0,
-        gradients: 0,
-        warmup_gradients: 0,
-        past_turn: false,
-        independence: None,
-        restarts: Vec::new(),
-        until_reached: None,
-        interrupted: false,
-    }
+    let n_chains = settings.sampler.chains;
+    block_run((0..n_chains).map(|_| chain()).collect(), 0)
 }
 
 /// That every prior has a finite integral.

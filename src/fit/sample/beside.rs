@@ -51,6 +51,7 @@ impl Run {
             past_turn: parts.iter().any(|p| p.past_turn),
             independence: None,
             restarts: parts.iter().flat_map(|p| p.restarts.clone()).collect(),
+            elsewhere: Vec::new(),
             until_reached: None,
             interrupted: parts.iter().any(|p| p.interrupted),
         })

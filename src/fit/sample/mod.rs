@@ -95,6 +95,7 @@ mod chain;
 mod checkpoint;
 mod dense;
 mod dice;
+mod elsewhere;
 mod entangled;
 mod estimate;
 mod flights;

@@ -11,7 +11,7 @@ use super::{
     Adapt, Independence, Init, Integrator, MetricKind, Observer, Phase, Posterior, Settings,
     Stream, Target,
 };
-use super::{kernel, pathfinder, start, strictness, until, warmup};
+use super::{elsewhere, kernel, pathfinder, start, strictness, until, warmup};
 use crate::diagnose::superchains;
 use crate::{Error, Result};
 use std::sync::OnceLock;
@@ -77,6 +77,9 @@ pub struct Run {
     pub independence: Option<Independence>,
     /// Chains that were restarted in warm-up.
     pub restarts: Vec<Restart>,
+    /// The last places of further starts that stayed apart from all draws, at a log density like
+    /// theirs, as draws of chains of their own. None unless chains started at random points.
+    pub elsewhere: Vec<Draws>,
     /// Whether the draws are as good as [`Settings::until`] asks; `None` when it asks nothing.
     pub until_reached: Option<bool>,
     /// The run was stopped from outside before it was done; all chains are cut to the same number
@@ -257,7 +260,7 @@ impl Session<'_> {
     }
 
     /// Advances all chains to `iteration`, or until stopped.
-    fn run_until<T: Target + Send>(
+    pub(super) fn run_until<T: Target + Send>(
         &self,
         chains: &mut [Chain<T>],
         iteration: usize,
@@ -375,13 +378,18 @@ pub fn sample_in_blocks<P: Posterior>(
     if go_on && (reached.is_some() || state.iteration() < settings.tune + settings.draws) {
         draw(posterior, &mut state, &session, &mut pacer, &mut reached);
     }
-    if let Some(error) = session.failed.into_inner() {
-        return Err(error);
+    if let Some(error) = session.failed.get() {
+        return Err(error.clone());
     }
+    let elsewhere = match state.phase {
+        Phase::Sampling if !pacer.stopped => elsewhere::elsewhere(posterior, &state, &session),
+        _ => Vec::new(),
+    };
     let ended = pacer.stopped || reached == Some(true);
     let first_draw = first_draw + pacer.forgotten;
     let mut run = collect(state, posterior.dim(), settings, first_draw, ended);
     run.until_reached = reached;
+    run.elsewhere = elsewhere;
     Ok(run)
 }
 
@@ -531,6 +539,7 @@ fn collect<T>(
         independence: worst,
         restarts,
         first_draw,
+        elsewhere: Vec::new(),
         until_reached: None,
         interrupted: !ended && first_draw + n_draws < settings.draws,
         chains: chains.into_iter().map(|c| c.draws).collect(),

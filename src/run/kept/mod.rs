@@ -87,6 +87,7 @@ impl Kept {
             rotations: run.rotations.clone(),
             variances: run.variances.clone(),
             restarts: run.restarts.clone(),
+            elsewhere: Vec::new(),
             ..*run
         })
     }

@@ -224,6 +224,7 @@ pub(in crate::run) fn block_run(chains: Vec<Draws>, first_draw: usize) -> Run {
         past_turn: false,
         restarts: Vec::new(),
         independence: None,
+        elsewhere: Vec::new(),
         until_reached: None,
         interrupted: false,
     }
