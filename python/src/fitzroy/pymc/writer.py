@@ -18,6 +18,10 @@ RESERVED = frozenset(
     "data dim let predict target and or not in pi e inf chain draw sample ordered truncated "
     "bounded centred noncentred auto from int".split()
 )
+#: Of them, those that no backquotes free.
+KEPT = frozenset(["inf", "chain", "draw", "sample"])
+#: What may stand between backquotes.
+QUOTABLE = re.compile(r"[^\W_](?:[^\x00-\x1f\x7f-\x9f`'\"\[\]/\\]{0,150}[^\s\x00-\x1f\x7f-\x9f`'\"\[\]/\\])?")
 Array = np.ndarray[Any, Any]
 
 
@@ -57,6 +61,15 @@ class Writer:
             name, k = f"{base}_{k}", k + 1
         self.names[name] = want
         return name
+
+    def variable(self, name: str) -> str:
+        """A variable of the model as the text calls it: between backquotes if that is no plain name."""
+        if name in self.names or name in KEPT or not QUOTABLE.fullmatch(name):
+            return self.fresh(name)
+        if name.isidentifier() and name not in RESERVED:
+            return self.fresh(name)
+        self.names[name] = name
+        return f"`{name}`"
 
     def dim(self, axis: Axis) -> str:
         """The name of the dim that an axis is."""
@@ -143,7 +156,7 @@ class Writer:
     def observed(self, name: str, values: Array, axes: Sequence[Axis]) -> None:
         """Declares what is observed."""
         self._declared.append(_Declared(name, list(axes), None))
-        self.data[name] = np.asarray(values, dtype=float)
+        self.data[name.strip("`")] = np.asarray(values, dtype=float)
 
     def _same(self, values: Array) -> list[_Declared]:
         digest = hashlib.sha1(values.tobytes()).hexdigest()
