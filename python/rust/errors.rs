@@ -33,9 +33,10 @@ pub(crate) fn spelled(text: &str) -> String {
 }
 
 /// Settings of the library that have another name here: PyMC's, SciPy's, or one of our own.
-const CALLED: [(&str, &str); 4] = [
+const CALLED: [(&str, &str); 5] = [
     ("⟨seed", "⟨random_seed"),
     ("⟨missing drop⟩", "⟨nan_policy omit⟩"),
+    ("⟨var⟩", "var_name"),
     ("⟨overwrite⟩", "overwrite=True"),
     ("⟨centring auto⟩", "as_written=False"),
 ];

@@ -39,6 +39,7 @@ fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(program::verify, m)?)?;
     m.add_function(wrap_pyfunction!(program::devices, m)?)?;
     m.add_function(wrap_pyfunction!(sampling::canonical, m)?)?;
+    m.add_function(wrap_pyfunction!(sampling::declared, m)?)?;
     m.add_function(wrap_pyfunction!(sampling::sample, m)?)?;
     m.add_function(wrap_pyfunction!(stop_signal::simulated, m)?)?;
     m.add_function(wrap_pyfunction!(stop_signal::stop_signal_fit, m)?)?;

@@ -10,8 +10,8 @@ use fitzroy::ErrorKind;
 use fitzroy::data::Dataset;
 use fitzroy::draws::Trace;
 use fitzroy::fit::sample::Init;
-use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
+use fitzroy::model::{Model, Role};
 use fitzroy::run::{CoordinateChoice, Settings};
 use fitzroy_session::device::Request;
 use fitzroy_session::face::Face;
@@ -32,6 +32,24 @@ pub(crate) fn canonical(text: &str) -> PyResult<String> {
         .map(|model| model.to_string())
         .map_err(raised)
 }
+
+/// The data that `text` declares: of each its name, its dims, and the dim that it indexes; then all
+/// dims.
+///
+/// # Errors
+/// What is wrong with the text, with its place.
+#[pyfunction]
+pub(crate) fn declared(text: &str) -> PyResult<(Vec<Declared>, Vec<String>)> {
+    let model = Model::parse(text).map_err(raised)?;
+    let symbols = model.symbols().iter();
+    let data = symbols.filter(|(_, symbol)| symbol.role == Role::Data);
+    let data = data.map(|(name, s)| (name.clone(), s.dims.clone(), s.indexes.clone()));
+    let dims = model.dims().iter().map(|dim| dim.text.clone());
+    Ok((data.collect(), dims.collect()))
+}
+
+/// A name, its dims, and the dim that it indexes.
+type Declared = (String, Vec<String>, Option<String>);
 
 /// Samples `text` bound to `data`; `settings` are those of the run, by name.
 ///

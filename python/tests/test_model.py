@@ -96,6 +96,53 @@ def test_data_of_any_kind_give_the_same_draws(plain):
     assert list(labelled.posterior["schools"].values) == LABELS
 
 
+GROUPS = "data y[obs], g[obs] in gs\na[gs] ~ Normal(0, 1)\ny ~ Normal(a[g], 1)"
+SHORT = {"draws": 20, "tune": 50, "random_seed": 1, "progressbar": False}
+
+
+def test_labels_are_those_of_the_data():
+    pd, pl, _ = (pytest.importorskip(n) for n in ("pandas", "polars", "xarray"))
+    model = fz.Model(GROUPS)
+    levels = ["lo", "mid", "hi"]
+    names = ["lo", "hi", "lo", "hi"]
+    y = [1.0, 2.0, 3.0, 4.0]
+    frames = [
+        pd.DataFrame({"y": y, "g": pd.Categorical(names, categories=levels)}),
+        pl.DataFrame({"y": y, "g": pl.Series(names, dtype=pl.Enum(levels))}),
+    ]
+    for frame in frames:
+        assert model.sample(frame, **SHORT).posterior["gs"].values.tolist() == levels
+    frame = frames[0]
+    prior = model.prior({"y": y, "g": names}, draws=20, coords={"gs": levels})
+    assert prior.prior["gs"].values.tolist() == levels
+    # What the model does not declare may be anything.
+    more = frame.assign(when=pd.date_range("2020", periods=4), note=["a", None, "b", "c"])
+    assert model.sample(more, **SHORT).posterior["gs"].values.tolist() == levels
+    days = frame.assign(g=pd.date_range("2020", periods=4))
+    assert model.sample(days, **SHORT).posterior["gs"].values[0] == "2020-01-01"
+    rows = frame.set_index(pd.Index(list("wxyz"), name="obs"))
+    assert model.sample(rows, **SHORT).observed_data["obs"].values.tolist() == list("wxyz")
+
+
+@pytest.mark.parametrize(
+    ("coords", "words"),
+    [
+        ({"obs": ["a", "b"]}, r"coords\['obs'\] has 2 labels; data\['g'\] has 4 along this dim"),
+        ({"gss": ["lo", "hi"]}, "the model has no dim of this name; it has 'obs', 'gs'"),
+    ],
+)
+def test_labels_that_fit_nothing_are_refused(coords, words):
+    data = {"y": [1.0, 2.0, 3.0, 4.0], "g": ["lo", "hi", "lo", "hi"]}
+    with pytest.raises(ValueError, match=words):
+        fz.Model(GROUPS).sample(data, coords=coords, **SHORT)
+
+
+def test_a_row_without_a_label_is_named():
+    data = {"y": [1.0, 2.0, 3.0, 4.0], "g": np.array(["lo", None, "lo", "hi"], dtype=object)}
+    with pytest.raises(TypeError, match=r"data\['g'\] has no label in row 1"):
+        fz.Model(GROUPS).sample(data, **SHORT)
+
+
 def test_draws_do_not_depend_on_cores(plain):
     draws = fz.Model(TEXT).sample(DATA, random_seed=1, cores=1, progressbar=False)
     np.testing.assert_array_equal(mu(draws), mu(plain))

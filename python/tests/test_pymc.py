@@ -150,7 +150,11 @@ def test_every_call_of_pymc_is_fitzroys_if_asked():
     fz.register(default=True)
     try:
         with MODELS["eight_schools"]():
-            ours = pm.sample(**given, init="auto", n_init=50, nuts_sampler="pymc")
+            ours = pm.sample(**given, init="auto", n_init=50)
+            # Bambi names PyMC's sampler if its users name none.
+            of_bambi = {"__name__": "bambi.backend", "pm": pm, "given": given}
+            exec("draws = pm.sample(**given, nuts_sampler='pymc')", of_bambi)
+            theirs = pm.sample(**given, nuts_sampler="pymc", compute_convergence_checks=False)
         with pm.Model():
             side = pm.Bernoulli("side", 0.5)
             centre = pm.Normal("centre", 6.0 * side - 3.0, 1)
@@ -162,6 +166,8 @@ def test_every_call_of_pymc_is_fitzroys_if_asked():
     finally:
         fz.register()
     assert ours.posterior.attrs["inference_library"] == "fitzroy"
+    assert of_bambi["draws"].posterior.attrs["inference_library"] == "fitzroy"
+    assert theirs.posterior.attrs["inference_library"] != "fitzroy"
     assert summed.posterior.attrs["inference_library"] == "fitzroy"
     assert float(summed.posterior["side"].mean()) > 0.99
     assert steps.posterior.attrs["inference_library"] != "fitzroy"
@@ -538,7 +544,7 @@ def test_draws_are_kept_where_pymc_gives_no_log_likelihood(monkeypatch):
     def none(*_, **__):
         raise NotImplementedError("none here")
 
-    monkeypatch.setattr(pm, "compute_log_likelihood", none)
+    monkeypatch.setattr(pm.stats, "compute_log_likelihood", none)
     with pytest.warns(ConversionWarning, match="no log likelihood: .*none here"):
         draws = fz.sample(
             MODELS["linear_regression"](),
@@ -580,3 +586,60 @@ def test_customers_who_die_after_some_occasion_are_those_of_a_plain_sum():
     with pytest.raises(Unconvertible, match="not data"):
         density(Constants(), "BetaGeoBetaBinom", pt.matrix(), given)
     assert density(Constants(), "Normal", value, given) is None
+
+
+def test_names_are_the_models_everywhere(tmp_path):
+    """Of the text, of messages, and of the trace in the folder, from which PyMC may predict."""
+    y = np.random.default_rng(0).normal(100, 1, size=200)
+    with pm.Model() as model:
+        level = pm.Normal("level of y", 0, 100)
+        e = pm.HalfNormal("e", 50)
+        pm.Normal("1|g_offset", 0, 1, shape=2)
+        pm.Normal("data", level, e, observed=y)
+        pm.Deterministic("x.y", 2 * level)
+    assert fz.from_pymc(model).check().spread < 1e-9
+    draws = fz.sample(model, out=tmp_path / "run", random_seed=1, progressbar=False)
+    kept = fz.read(tmp_path / "run")
+    for one in (draws, kept):
+        names = ["1|g_offset", "e", "level of y", "x.y"]
+        assert sorted(map(str, one.posterior.data_vars)) == names
+        with model:
+            seen = pm.sample_posterior_predictive(one, random_seed=1, progressbar=False)
+        assert abs(float(seen.posterior_predictive["data"].mean()) - y.mean()) < 0.1
+    assert "level of y" in (tmp_path / "run" / "summary.txt").read_text()
+    bad = {"level of y": np.inf}
+    with pytest.raises(ValueError, match="`level of y` is inf"):
+        fz.sample(model, initvals=bad, progressbar=False)
+
+
+def test_a_conversion_follows_the_data_of_its_model():
+    given = {"draws": 200, "tune": 200, "random_seed": 1, "progressbar": False}
+    with pm.Model() as model:
+        x = pm.Data("x", np.ones(5))
+        a = pm.Normal("a", 0, 10)
+        pm.Normal("y", a, 0.1, observed=x)
+    converted = fz.from_pymc(model)
+    behind = fz.sample(model, blocking=False, **given)
+    with model:
+        pm.set_data({"x": np.full(5, 7.0)})
+    draws = converted.sample(**given)
+    assert abs(float(draws.posterior["a"].mean()) - 7) < 0.1
+    assert draws.observed_data["y"].values.tolist() == [7.0] * 5
+    draws = behind.wait()
+    assert abs(float(draws.posterior["a"].mean()) - 1) < 0.1
+    assert draws.observed_data["y"].values.tolist() == [1.0] * 5
+
+
+def test_additions_to_a_result_are_made_or_said():
+    with pm.Model() as model:
+        a = pm.Normal("a")
+        pm.Normal("y", a, 1, observed=[1.0, 2.0])
+    given = {"draws": 50, "tune": 100, "random_seed": 1, "progressbar": False}
+    draws = fz.sample(model, idata_kwargs={"log_prior": True, "log_likelihood": True}, **given)
+    assert draws.log_prior["a"].shape == (4, 50) and draws.log_likelihood["y"].shape == (4, 50, 2)
+    with pytest.raises(TypeError, match="'log_pior' is not known"):
+        fz.sample(model, idata_kwargs={"log_pior": True}, **given)
+    with pytest.warns(ConversionWarning, match="save_warmup has no effect: discard_tuned"):
+        fz.sample(model, idata_kwargs={"save_warmup": True}, **given)
+    with model, pytest.raises(TypeError, match="the number of draws is draws=500"):
+        fz.sample(500)

@@ -96,7 +96,7 @@ class Model:
 
         Raises ValueError for what is wrong with data or settings, with its place.
         """
-        given = bound(data, coords)
+        given = bound(data, coords, self.text)
         settings = settings_of(
             draws=draws,
             tune=tune,
@@ -132,10 +132,18 @@ class Model:
             warn_of(raw, stacklevel=2)
         return made(raw)
 
-    def prior(self, data: Any = None, *, draws: int = 1000, random_seed: Any = None) -> Any:
+    def prior(
+        self,
+        data: Any = None,
+        *,
+        draws: int = 1000,
+        random_seed: Any = None,
+        coords: Mapping[str, Any] | None = None,
+    ) -> Any:
         """Independent draws from the prior, and of the observed data under it."""
         return self.sample(
             data,
+            coords=coords,
             draws=draws,
             tune=0,
             chains=1,

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.infer
 from numpyro.diagnostics import print_summary
+from numpyro.infer.hmc import euclidean_kinetic_energy
 
 from ..conversion import ConversionWarning
 from ..model import settings_of
@@ -301,7 +302,7 @@ def _check_kernel(kernel: Any) -> None:
     """Refuses settings of NUTS that would have other draws."""
     if (
         kernel._kinetic_fn is not None
-        and kernel._kinetic_fn is not numpyro.infer.hmc.euclidean_kinetic_energy
+        and kernel._kinetic_fn is not euclidean_kinetic_energy
     ):
         raise ValueError("kinetic_fn: Fitzroy has the kinetic energy of a Gaussian alone")
     for name in ("adapt_step_size", "adapt_mass_matrix"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable
 from inspect import signature
 from typing import Any
@@ -12,6 +13,8 @@ __all__ = ["register"]
 
 #: Arguments of `pm.sample` of which only PyMC's own sampler knows something.
 OWN = ("step", "trace", "callback")
+#: Packages that name PyMC's sampler if their users name none.
+NAMING = frozenset(["bambi"])
 
 
 class _Choice:
@@ -24,9 +27,9 @@ class _Choice:
 def register(*, default: bool = False) -> None:
     """Makes `pm.sample(nuts_sampler="fitzroy")` work, from here on in this process.
 
-    With `default=True` every call of `pm.sample` that names no other sampler is Fitzroy's, also
+    With `default=True` every call of `pm.sample` that names no sampler is Fitzroy's, also
     those that packages built on PyMC make (Bambi, PyMC-Marketing, CausalPy); `register()` ends
-    that. Calls with a `step`, a `trace`, a `callback` or `return_inferencedata=False` stay PyMC's.
+    that. `nuts_sampler="pymc"` is PyMC's own. Calls with a `step`, a `trace`, a `callback` or `return_inferencedata=False` stay PyMC's.
     Options go into `nuts={...}` (`nuts_sampler_kwargs` before PyMC 6): `target_accept`,
     `max_treedepth`, `sampler`.
     """
@@ -60,7 +63,10 @@ def _choosing(of_pymc: Callable[..., Any]) -> Callable[..., Any]:
         name = given.get("nuts_sampler")
         own = any(given.get(k) is not None for k in OWN)
         own = own or given.get("return_inferencedata") is False
-        if name != "fitzroy" and (own or not _Choice.default or name not in (None, "pymc")):
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if name == "pymc" and caller.partition(".")[0] in NAMING:
+            name = None
+        if name != "fitzroy" and (own or not _Choice.default or name is not None):
             return of_pymc(*args, **given)
         if own:
             return of_pymc(*args, **{**given, "nuts_sampler": "fitzroy"})

@@ -22,7 +22,8 @@ from ..progress import Progress
 from ..results import warn_of
 from .axes import Unconvertible
 from .lowering import in_plain_arrays, like, values_of
-from .result import dims_of, dressed
+from .given import dims_of
+from .result import dressed
 from .starts import without_starts
 from .steps import check_steps
 

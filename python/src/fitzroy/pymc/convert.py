@@ -30,6 +30,7 @@ from .axes import Axis, Expr, Unconvertible, number, unite
 from .densities import density
 from .discrete import drawn_afterwards, is_discrete
 from .distributions import Family, Text, call, kind_of, params_of, written
+from .given import Given, given, shared_values
 from .layout import sums_to_zero
 from .limits import ends_of, is_own
 from .lowering import lowered
@@ -70,8 +71,18 @@ class Conversion:
     model: Any = None
     #: Deterministics that PyMC has to compute from the draws.
     missing: list[str] = field(default_factory=list)
+    #: The data and labels of the model when it was converted.
+    given: Given | None = None
+    #: The values that its shared variables had.
+    shared: list[tuple[Any, Array]] = field(default_factory=list)
     #: Variables whose density is there, and which cannot be drawn from.
     by_density: list[str] = field(default_factory=list)
+
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the model has other data now."""
+        return any(not np.array_equal(v.get_value(borrow=True), x) for v, x in self.shared)
 
 
 def convert(model: Any) -> Conversion:
@@ -83,7 +94,7 @@ def convert(model: Any) -> Conversion:
     try:
         plain = lowered(of_all_rows(model))
         out = _Converter(plain).run()
-        out.model = plain
+        out.model, out.given, out.shared = plain, given(plain), shared_values(model)
         return out
     except Unconvertible:
         raise
@@ -141,8 +152,8 @@ class _Converter:
                 self.out.labels[shown] = texts
 
     def name(self, v: Any) -> str:
-        shown = self.walk.writer.fresh(v.name)
-        self.out.called[shown] = v.name
+        shown = self.walk.writer.variable(v.name)
+        self.out.called[shown.strip("`")] = v.name
         return shown
 
     def potential(self, v: Any) -> None:
@@ -424,5 +435,6 @@ class _Converter:
             own = f"{v.name}_{suffix}"
             if own in self.model.named_vars:
                 self.own.add(own)
-            walk.writer.names[f"{shown}_{suffix}"] = own
-            self.out.called[f"{shown}_{suffix}"] = own
+            beside = f"{shown.strip('`')}_{suffix}"
+            walk.writer.names[beside] = own
+            self.out.called[beside] = own

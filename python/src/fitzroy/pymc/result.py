@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from pymc.backends.arviz import find_constants, find_observations
 from pytensor.graph.replace import graph_replace
 from pytensor.graph.traversal import ancestors
 
@@ -17,9 +15,10 @@ from ..results import Groups, tree
 from .check import QUICK
 from .convert import Conversion
 from .discrete import is_discrete
+from .given import Given, dims_of, given
 from .layout import as_model
 
-__all__ = ["dims_of", "dressed", "tree_of"]
+__all__ = ["dressed", "tree_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -35,7 +34,7 @@ def tree_of(
         for name in ("posterior", "warmup_posterior")
         if name in raw["groups"]
     }
-    return dressed(model, raw, drawn, var_names, conversion.missing)
+    return dressed(model, raw, drawn, var_names, conversion.missing, conversion.given)
 
 
 def dressed(
@@ -44,26 +43,27 @@ def dressed(
     drawn: Groups,
     var_names: Iterable[str] | None,
     missing: Sequence[str] = (),
+    has: Given | None = None,
 ) -> Any:
     """What `pm.sample` returns: all groups, with the model's names, dims and coords.
 
-    `missing` are deterministics that PyMC computes from the draws.
+    `missing` are deterministics that PyMC computes from the draws. `has` are the data that were
+    sampled; those of the model by default.
     """
     groups = dict(drawn)
     for name in ("sample_stats", "warmup_sample_stats"):
         if name in raw["groups"]:
             groups[name] = dict(raw["groups"][name])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        groups["observed_data"] = _given(model, find_observations(model))
-        groups["constant_data"] = _given(model, find_constants(model))
+    has = has or given(model)
+    groups["observed_data"], groups["constant_data"] = has.observed, has.constant
     groups = {name: one for name, one in groups.items() if one}
-    coords = {k: np.asarray(v) for k, v in model.coords.items() if v is not None}
+    coords = dict(has.coords)
     raw = {**raw, "coords": {k: v for k, v in raw["coords"].items() if k in ("chain", "draw")}}
     if missing:
         _compute(model, list(missing), groups)
     if var_names is not None:
-        wanted = {v if isinstance(v, str) else v.name for v in var_names}
+        names = [var_names] if isinstance(var_names, str) else var_names
+        wanted = {v if isinstance(v, str) else v.name for v in names}
         unknown = wanted - set(groups["posterior"])
         if unknown:
             raise ValueError(f"var_names: the model has no {', '.join(sorted(unknown))}")
@@ -92,24 +92,6 @@ def _typed(model: Any, name: str, values: Array) -> Array:
     if variable in model.free_RVs and is_discrete(variable):
         values = values.astype(variable.type.dtype)
     return values
-
-
-def dims_of(model: Any, name: str, ndim: int) -> list[str]:
-    """Dims of a variable: the model's, or ArviZ's for those without."""
-    given = list(model.named_vars_to_dims.get(name) or ())
-    given += [None] * (ndim - len(given))
-    return [d or f"{name}_dim_{k}" for k, d in enumerate(given[:ndim])]
-
-
-def _given(model: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Observed or constant data with their dims."""
-    out = {}
-    for name, values in found.items():
-        array = np.asarray(values)
-        if array.dtype.kind == "O":
-            continue
-        out[name] = (tuple(dims_of(model, name, array.ndim)), array)
-    return out
 
 
 def _compute(model: Any, names: list[str], groups: Groups) -> None:

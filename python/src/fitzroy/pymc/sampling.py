@@ -29,6 +29,19 @@ __all__ = ["Converted", "ConversionWarning", "from_pymc", "sample"]
 
 #: How a model may be sampled.
 BACKENDS = ("auto", "fitzroy", "compiled")
+#: Groups of a result that PyMC computes if `idata_kwargs` ask for them.
+ADDED = ("log_likelihood", "log_prior")
+#: What else `idata_kwargs` may have, and why it is not made; nothing to say of what is there anyway.
+PASSED = {
+    "coords": "the result has those of the model",
+    "dims": "the result has those of the model",
+    "include_transformed": "coordinates of the sampler are no variables of the model",
+    "save_warmup": "discard_tuned_samples=False keeps the warm-up",
+    "model": "",
+    "sample_dims": "",
+    "prior": "",
+    "posterior_predictive": "",
+}
 
 
 class Converted:
@@ -68,8 +81,14 @@ class Converted:
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
 
+    def _current(self) -> Conversion:
+        """The conversion, made anew if the model has other data since."""
+        if self._conversion.is_stale:
+            self._conversion = convert(self.model)
+        return self._conversion
+
     def sample(self, **settings: Any) -> Any:
-        """As `fitzroy.sample` of the model."""
+        """As `fitzroy.sample` of the model, with the data that it has now."""
         return sample(self.model, conversion=self, **settings)
 
 
@@ -88,6 +107,8 @@ def from_pymc(model: Any = None) -> Converted:
 
 def model_of(model: Any) -> Any:
     """The model, or the one whose context this is."""
+    if isinstance(model, int):
+        raise TypeError(f"the first argument is the model; the number of draws is draws={model}")
     if model is not None and not isinstance(model, pm.Model):
         raise TypeError(
             f"a PyMC model is needed, and this is of type {type(model).__name__}; fitzroy.Model "
@@ -144,6 +165,7 @@ def sample(
     Raises ValueError for settings out of range and for a model without a finite density.
     """
     model = of_all_rows(model_of(model))
+    _check_groups(idata_kwargs)
     if backend not in BACKENDS:
         known = "', '".join(BACKENDS)
         raise ValueError(f"backend='{backend}' is not known; it is one of '{known}'")
@@ -174,7 +196,7 @@ def sample(
             compiled = _compiled(model, settings)
             drawn = compiled.sample(settings, initvals, var_names, progressbar)
         else:
-            found = conversion._conversion if conversion else convert(model)
+            found = conversion._current() if conversion else convert(model)
             if initvals:
                 settings["initvals"] = starts(found.model, found, initvals)
             drawn = _sampled(found, settings, var_names, progressbar, blocking)
@@ -218,9 +240,21 @@ def sample(
         message = f"{reason}, and is sampled by its compiled gradient"
         warnings.warn(message, ConversionWarning, stacklevel=3)
         drawn = compiled.sample(settings, initvals, var_names, progressbar)
-    if (idata_kwargs or {}).get("log_likelihood"):
-        _add_log_likelihood(model, drawn)
+    for group in ADDED:
+        if (idata_kwargs or {}).get(group):
+            _add(group, model, drawn)
     return drawn
+
+
+def _check_groups(idata_kwargs: dict[str, Any] | None) -> None:
+    """Says which of PyMC's additions to a result are not made."""
+    for name, value in (idata_kwargs or {}).items():
+        if name not in PASSED and name not in ADDED:
+            known = "', '".join([*ADDED, *PASSED])
+            raise TypeError(f"idata_kwargs: '{name}' is not known; it has '{known}'")
+        if name not in ADDED and value and PASSED[name]:
+            message = f"idata_kwargs: {name} has no effect: {PASSED[name]}"
+            warnings.warn(message, ConversionWarning, stacklevel=4)
 
 
 def _judged(drawn: Any) -> Any:
@@ -234,13 +268,14 @@ def _judged(drawn: Any) -> Any:
     return drawn
 
 
-def _add_log_likelihood(model: Any, drawn: Any) -> None:
-    """As `pm.compute_log_likelihood`; where PyMC cannot, the draws are there without it."""
+def _add(group: str, model: Any, drawn: Any) -> None:
+    """A group that PyMC computes from draws; where it cannot, they are there without it."""
     try:
         with model, without_starts(model):
-            pm.compute_log_likelihood(drawn, progressbar=False)
+            getattr(pm.stats, f"compute_{group}")(drawn, progressbar=False)
     except Exception as why:
-        message = f"the draws have no log likelihood: PyMC gives none ({why})"
+        what = group.replace("_", " ")
+        message = f"the draws have no {what}: PyMC gives none ({why})"
         warnings.warn(message, ConversionWarning, stacklevel=4)
 
 

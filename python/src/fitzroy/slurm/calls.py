@@ -82,7 +82,7 @@ def _known() -> list[tuple[Any, Callable[[dict[str, Any]], Call]]]:
 
 def _of_model(given: dict[str, Any]) -> Call:
     model: Model = given.pop("self")
-    data = bound(given.pop("data"), given.pop("coords"))
+    data = bound(given.pop("data"), given.pop("coords"), model.text)
     var_names = given.pop("var_names")
     flags = _flags(given)
     files, named = _files(model.text, data.arrays)
