@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import warnings
 
@@ -208,3 +209,19 @@ def test_without_pymc_models_run_on_their_gradient_and_the_text_says_what_to_ins
         mcmc.run(jax.random.PRNGKey(0), *args)
     # One transition from there goes nowhere far.
     assert abs(float(mcmc.get_samples()["m"][0]) - 5) < 4
+
+
+def test_the_order_of_imports_does_not_matter():
+    """ArviZ leaves a NumPyro behind that is not loaded before it is used."""
+    program = """
+import arviz
+from fitzroy.numpyro import MCMC, NUTS
+import jax, numpyro, numpyro.distributions as dist
+def model():
+    numpyro.sample("mu", dist.Normal())
+mcmc = MCMC(NUTS(model), num_warmup=100, num_samples=100, num_chains=1, progress_bar=False)
+mcmc.run(jax.random.PRNGKey(0))
+print(mcmc.get_samples()["mu"].shape)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "(100,)", done.stderr

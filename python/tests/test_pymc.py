@@ -643,3 +643,14 @@ def test_additions_to_a_result_are_made_or_said():
         fz.sample(model, idata_kwargs={"save_warmup": True}, **given)
     with model, pytest.raises(TypeError, match="the number of draws is draws=500"):
         fz.sample(500)
+
+
+def test_a_constant_that_is_no_number_is_named():
+    with pm.Model() as model:
+        b = pm.Normal("b")
+        pm.Normal("y", b * np.array([1.0, 2.0, np.nan, 4.0]), 1, observed=[1.0, 2.0, 9.0, 4.0])
+    with (
+        pytest.warns(ConversionWarning, match="a constant of the model: is NaN in row 3"),
+        pytest.raises(RuntimeError, match="no starting point"),
+    ):
+        fz.sample(model, random_seed=1, progressbar=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
+from numbers import Integral
 from typing import Any
 
 from . import _fitzroy
@@ -165,6 +166,9 @@ def settings_of(
     **others: Any,
 ) -> dict[str, Any]:
     """The library's settings of a run, from the arguments of a call."""
+    _check_whole("chains", chains, 1)
+    if cores is not None:
+        _check_whole("cores", cores, 0)
     settings = dict(
         others,
         chains=chains,
@@ -220,12 +224,17 @@ def run(
 
 def check_numbers(settings: dict[str, Any]) -> None:
     """Refuses numbers that the library has no type for."""
-    for name in ("draws", "chains"):
-        if settings[name] < 1:
-            raise ValueError(f"{name}={settings[name]}: needs a whole number of at least 1")
-    for name in ("tune", "threads", "max_treedepth"):
-        if settings.get(name, 1) < 0:
-            raise ValueError(f"{name}={settings[name]}: needs a whole number that is not negative")
+    for name, least in {"draws": 1, "chains": 1, "tune": 0, "threads": 0, "max_treedepth": 0}.items():
+        _check_whole(name, settings.get(name, 1), least)
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    """Refuses what is no whole number of at least `least`."""
+    if not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r}: needs a whole number")
+    if value < least:
+        needs = "of at least 1" if least else "that is not negative"
+        raise ValueError(f"{name}={value}: needs a whole number {needs}")
 
 
 def draw(

@@ -35,7 +35,10 @@ const GAP: f64 = 6.0;
 /// Share of the range of the draws by which it is widened.
 const MARGIN: f64 = 0.1;
 /// Depth of the trees, at most.
-const DEPTH: u32 = 8;
+const DEPTH: u32 = 6;
+/// Gradients that a start may take, as often as the transitions of the draws took on average. One
+/// that needs more is on its way from far, and tells nothing.
+const DEAR: f64 = 1.5;
 
 /// The last places of each start that stayed apart from the draws.
 pub(super) fn elsewhere<P: Posterior>(
@@ -65,6 +68,10 @@ pub(super) fn elsewhere<P: Posterior>(
         ..PhaseSettings::of(Phase::Warmup, settings, settings.tune, false)
     };
     phase.reach.max_depth = phase.reach.max_depth.min(DEPTH);
+    let of_draws = |c: &Chain<P::Target>| c.gradients - c.warmup_gradients;
+    let gradients: u64 = state.chains.iter().map(of_draws).sum();
+    let transitions = (state.iteration() - settings.tune) * state.chains.len();
+    let most = (DEAR * MOST as f64 * gradients as f64 / transitions as f64) as u64;
     let scatter = posterior.scatter();
     let one = |k: usize| {
         begun(
@@ -88,7 +95,7 @@ pub(super) fn elsewhere<P: Posterior>(
         if session.stop.load(Ordering::Relaxed) {
             return Vec::new();
         }
-        apart.retain(|chain| !visited.has(chain.warmup.as_ref(), STEP));
+        apart.retain(|chain| chain.gradients <= most && !visited.has(chain.warmup.as_ref(), STEP));
     }
     let last = apart.into_iter().filter_map(|chain| chain.warmup);
     let last = last.map(|all| all.range(MOST - LAST..MOST));

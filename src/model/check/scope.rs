@@ -61,9 +61,13 @@ impl Checker<'_> {
 
     fn is_constant(&self, name: &Name) -> crate::Error {
         let value = constant(&name.text).unwrap_or(f64::NAN);
+        let or = match value.is_finite() {
+            true => ", or write it between backquotes",
+            false => "",
+        };
         self.error(
             name.span,
-            format!("`{name}` is the constant {value:.6}; choose another name"),
+            format!("`{name}` is the constant {value:.6}; choose another name{or}"),
         )
     }
 

@@ -310,6 +310,9 @@ def _sampled(
         # A place in the text is one that the conversion wrote, and no user.
         if re.match(r"line \d+, column", str(error)):
             raise Unconvertible("its text", str(error)) from error
+        missing = re.match(r"`([^`]+)` \(data\), (.*?): the value is missing", str(error))
+        if missing and missing[1] not in conversion.called:
+            raise Unconvertible("a constant of the model", f"is NaN in {missing[2]}") from error
         raise
     warn_of(raw, stacklevel=4)
     return made(raw)

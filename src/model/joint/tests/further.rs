@@ -3,7 +3,7 @@
 
 use super::observed::check;
 use super::priors::{check_prior, each};
-use super::{Reals, error};
+use super::{Reals, error, joint};
 use crate::dist::*;
 
 const Y: [f64; 6] = [0.0, 2.0, 1.0, 1.0, 2.0, 2.0];
@@ -305,7 +305,12 @@ fn values_that_cannot_be_are_refused_with_their_place() {
     refused(
         "data y[obs, k]\ny ~ StickBreakingWeights(2)",
         &[("y", &[2, 2], &[0.5, 0.5, 0.5, 0.4])],
-        "`y`, row 2: these shares sum to 0.9, not to 1",
+        "`y`, row 2: these shares sum to 0.9, not to 1; divide each row by its sum",
+    );
+    // Rounded, as shares are published.
+    joint(
+        "data y[obs, k]\ny ~ Dirichlet(2)",
+        &[("y", &[1, 3], &[0.333, 0.333, 0.333])],
     );
     let scale = error("dim k = 2\nx[k] ~ MvStudentT(3, 0, [[1, 2], [2, 1]])", &[]);
     assert!(scale.contains("the scale"), "{scale}");

@@ -8,8 +8,10 @@ use crate::Result;
 use crate::dist::Real;
 use fitzroy_graph::{DimId, Expr as Value};
 
-/// Rows of observed vectors that must sum to 1 or 0 may miss it by this much.
+/// Rows of observed vectors that must sum to 0 may miss it by this much.
 pub(super) const SUM_TOLERANCE: f64 = 1e-6;
+/// How far the sum of observed shares may be from 1: they are published with two or three digits.
+const SHARES_TOLERANCE: f64 = 0.01;
 
 /// Concentrations, argument `k`, over the event dim and perhaps outer ones.
 pub(super) fn concentrations<'g>(
@@ -68,8 +70,8 @@ fn check_shares(b: &Build<'_, '_>, v: &Vector, observed: Observed<'_>) -> Result
             return Err(b.wrong_value(observed, i * v.k + at, &why));
         }
         let total: f64 = row.iter().sum();
-        if (total - 1.0).abs() > SUM_TOLERANCE {
-            let why = format!("these shares sum to {total}, not to 1");
+        if (total - 1.0).abs() > SHARES_TOLERANCE {
+            let why = format!("these shares sum to {total}, not to 1; divide each row by its sum");
             return Err(b.wrong_row(observed, v, i, &why));
         }
     }
