@@ -102,8 +102,6 @@ mod tests {
     fn found(text: &str, seed: u64) -> (bool, Vec<String>) {
         let mut settings = Settings::default();
         settings.sampler.seed = seed;
-        settings.sampler.tune = 200;
-        settings.sampler.draws = 200;
         let joint = bind(&Model::parse(text).unwrap(), &Dataset::new(), &settings).unwrap();
         let outcome = run(&joint, &settings, &Caller::silent()).unwrap();
         let diagnosis = outcome.diagnose(&Default::default()).unwrap();

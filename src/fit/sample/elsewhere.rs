@@ -16,7 +16,7 @@ use super::pool::Threads;
 use super::run::{Session, State};
 use super::statistics::Draws;
 use super::step_size::median;
-use super::{Init, Phase, Posterior, Scatter, Silent, Stream, kernel, start, strictness};
+use super::{Init, Phase, Posterior, Scatter, Silent, Stream, start};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
@@ -28,6 +28,9 @@ const ENOUGH: usize = 400;
 const MOST: usize = 60;
 /// Transitions between two looks.
 const STEP: usize = 5;
+/// First transitions, whose step size is that found at the start if it is smaller than that of the
+/// draws.
+const SEARCHED: usize = 15;
 /// Last transitions, which show where a start stayed.
 const LAST: usize = 30;
 /// Nats below the draws that leave too little mass to speak of.
@@ -36,8 +39,9 @@ const GAP: f64 = 6.0;
 const MARGIN: f64 = 0.1;
 /// Depth of the trees, at most.
 const DEPTH: u32 = 6;
-/// Gradients that a start may take, as often as the transitions of the draws took on average. One
-/// that needs more is on its way from far, and tells nothing.
+/// Gradients that a start may take for its way to a mode, and for each transition, as often as
+/// those of the draws took on average. One that needs more comes from far, and tells nothing.
+const WAY: f64 = 500.0;
 const DEAR: f64 = 1.5;
 
 /// The last places of each start that stayed apart from the draws.
@@ -51,6 +55,8 @@ pub(super) fn elsewhere<P: Posterior>(
     let further = STARTS.saturating_sub(settings.chains);
     let stopped = session.stop.load(Ordering::Relaxed);
     let given = matches!(settings.init, Init::Points(_));
+    // Another number of chains would be another kernel, which takes longer to compile than to run.
+    let given = given || posterior.remote().is_some();
     if n_draws < ENOUGH || further == 0 || given || stopped {
         return Vec::new();
     }
@@ -63,15 +69,15 @@ pub(super) fn elsewhere<P: Posterior>(
         failed: OnceLock::new(),
     };
     let mut phase = PhaseSettings {
-        n_learning: 0,
-        target_accept: strictness::target(state, settings),
-        ..PhaseSettings::of(Phase::Warmup, settings, settings.tune, false)
+        start: 0,
+        ..PhaseSettings::of(Phase::Sampling, settings, settings.tune, false)
     };
     phase.reach.max_depth = phase.reach.max_depth.min(DEPTH);
     let of_draws = |c: &Chain<P::Target>| c.gradients - c.warmup_gradients;
     let gradients: u64 = state.chains.iter().map(of_draws).sum();
     let transitions = (state.iteration() - settings.tune) * state.chains.len();
-    let most = (DEAR * MOST as f64 * gradients as f64 / transitions as f64) as u64;
+    let each = gradients as f64 / transitions as f64;
+    let most = (WAY + DEAR * MOST as f64 * each) as u64;
     let scatter = posterior.scatter();
     let one = |k: usize| {
         begun(
@@ -84,21 +90,22 @@ pub(super) fn elsewhere<P: Posterior>(
     };
     let mut apart: Vec<Chain<P::Target>> = (0..further).filter_map(one).collect();
     for next in (STEP..=MOST).step_by(STEP) {
-        match posterior.remote() {
-            None => session.run_until(&mut apart, next, &phase),
-            Some(remote) => {
-                if kernel::advance(&remote, &mut apart, next, &phase, session).is_err() {
-                    return Vec::new();
-                }
-            }
+        if next > SEARCHED {
+            // The steps of the draws suit a place of the same shape.
+            let like = |chain: &Chain<P::Target>| &state.chains[chain.index % state.chains.len()];
+            apart
+                .iter_mut()
+                .for_each(|chain| chain.step_size = like(chain).step_size);
         }
+        session.run_until(&mut apart, next, &phase);
         if session.stop.load(Ordering::Relaxed) {
             return Vec::new();
         }
-        apart.retain(|chain| chain.gradients <= most && !visited.has(chain.warmup.as_ref(), STEP));
+        apart.retain(|chain| chain.gradients <= most && !visited.has(&chain.draws, STEP));
     }
-    let last = apart.into_iter().filter_map(|chain| chain.warmup);
-    let last = last.map(|all| all.range(MOST - LAST..MOST));
+    let last = apart
+        .iter()
+        .map(|chain| chain.draws.range(MOST - LAST..MOST));
     last.filter(|last| visited.is_like(last)).collect()
 }
 
@@ -118,11 +125,12 @@ fn begun<P: Posterior>(
         ..like.stream
     };
     let mut chain = Chain::new(k, stream, posterior.target(), settings);
-    chain.warmup = Some(Draws::with_capacity(MOST, posterior.dim()));
+    chain.draws = Draws::with_capacity(MOST, posterior.dim());
     chain.metric.clone_from(&like.metric);
     let (point, target) = (&mut chain.space.candidate, &mut chain.target);
     start::start(point, target, scatter, settings, stream, k).ok()?;
     chain.search_step_size(like.step_size);
+    chain.step_size = chain.step.current().min(like.step_size);
     Some(chain)
 }
 
@@ -160,8 +168,7 @@ impl Visited {
     }
 
     /// Whether one of the last `n` places of a start is among the draws.
-    fn has(&self, places: Option<&Draws>, n: usize) -> bool {
-        let Some(places) = places else { return false };
+    fn has(&self, places: &Draws, n: usize) -> bool {
         let rows = places.positions.chunks_exact(self.ranges.len());
         let within = |x: f64, range: &(f64, f64)| x >= range.0 && x <= range.1;
         let inside = |(position, lp): (&[f64], &f64)| {
