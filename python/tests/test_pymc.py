@@ -654,3 +654,19 @@ def test_a_constant_that_is_no_number_is_named():
         pytest.raises(RuntimeError, match="no starting point"),
     ):
         fz.sample(model, random_seed=1, progressbar=False)
+
+
+def test_random_names_come_back():
+    """Those that the language takes, and those that it does not, of which the text has others."""
+    rng = np.random.default_rng(7)
+    letters = list("abé_ 1|:.,<>-=+*()[]`'\"\\&#~@")
+    names = {"".join(rng.choice(letters, rng.integers(1, 9))) for _ in range(40)}
+    names = {name for name in names if not name.endswith(":")}  # PyMC refuses them
+    names |= {"e", "pi", "inf", "let", "target", "draw_", "lp", "a b", "a_b", "v_e"}
+    with pm.Model() as model:
+        for k, name in enumerate(sorted(names)):
+            pm.Normal(name, k, 0.01)
+    draws = fz.sample(model, draws=50, tune=100, random_seed=1, progressbar=False)
+    drawn = draws.posterior.data_vars
+    means = [float(drawn[name].mean()) for name in sorted(names)]
+    np.testing.assert_allclose(means, np.arange(len(names)), atol=0.05)

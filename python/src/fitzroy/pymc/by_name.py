@@ -27,9 +27,10 @@ class _Choice:
 def register(*, default: bool = False) -> None:
     """Makes `pm.sample(nuts_sampler="fitzroy")` work, from here on in this process.
 
-    With `default=True` every call of `pm.sample` that names no sampler is Fitzroy's, also
-    those that packages built on PyMC make (Bambi, PyMC-Marketing, CausalPy); `register()` ends
-    that. `nuts_sampler="pymc"` is PyMC's own. Calls with a `step`, a `trace`, a `callback` or `return_inferencedata=False` stay PyMC's.
+    With `default=True` every call of `pm.sample` that names no sampler is Fitzroy's, also those
+    that packages built on PyMC make (Bambi, PyMC-Marketing, CausalPy); `register()` ends that.
+    `nuts_sampler="pymc"` is PyMC's own. Calls with a `step`, a `trace`, a `callback` or
+    `return_inferencedata=False` stay PyMC's.
     Options go into `nuts={...}` (`nuts_sampler_kwargs` before PyMC 6): `target_accept`,
     `max_treedepth`, `sampler`.
     """

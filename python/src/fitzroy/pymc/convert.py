@@ -38,6 +38,7 @@ from .minibatches import of_all_rows
 from .steps import check_steps
 from .vectors import start
 from .walk import Walk, strip
+from .writer import bare
 
 __all__ = ["Conversion", "convert"]
 
@@ -153,7 +154,7 @@ class _Converter:
 
     def name(self, v: Any) -> str:
         shown = self.walk.writer.variable(v.name)
-        self.out.called[shown.strip("`")] = v.name
+        self.out.called[bare(shown)] = v.name
         return shown
 
     def potential(self, v: Any) -> None:
@@ -435,6 +436,6 @@ class _Converter:
             own = f"{v.name}_{suffix}"
             if own in self.model.named_vars:
                 self.own.add(own)
-            beside = f"{shown.strip('`')}_{suffix}"
+            beside = f"{bare(shown)}_{suffix}"
             walk.writer.names[beside] = own
             self.out.called[beside] = own

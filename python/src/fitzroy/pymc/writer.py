@@ -9,19 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _fitzroy
 from .axes import ATOM, Axis, Expr, Unconvertible, counted
 
-__all__ = ["Writer"]
+__all__ = ["Writer", "bare"]
 
 #: Names that mean something else in the language or in a trace.
 RESERVED = frozenset(
     "data dim let predict target and or not in pi e inf chain draw sample ordered truncated "
     "bounded centred noncentred auto from int".split()
 )
-#: Of them, those that no backquotes free.
-KEPT = frozenset(["inf", "chain", "draw", "sample"])
-#: What may stand between backquotes.
-QUOTABLE = re.compile(r"[^\W_](?:[^\x00-\x1f\x7f-\x9f`'\"\[\]/\\]{0,150}[^\s\x00-\x1f\x7f-\x9f`'\"\[\]/\\])?")
 Array = np.ndarray[Any, Any]
 
 
@@ -64,9 +61,8 @@ class Writer:
 
     def variable(self, name: str) -> str:
         """A variable of the model as the text calls it: between backquotes if that is no plain name."""
-        if name in self.names or name in KEPT or not QUOTABLE.fullmatch(name):
-            return self.fresh(name)
-        if name.isidentifier() and name not in RESERVED:
+        is_plain = name.isidentifier() and name not in RESERVED
+        if is_plain or name in self.names or not _can_be_quoted(name):
             return self.fresh(name)
         self.names[name] = name
         return f"`{name}`"
@@ -156,7 +152,7 @@ class Writer:
     def observed(self, name: str, values: Array, axes: Sequence[Axis]) -> None:
         """Declares what is observed."""
         self._declared.append(_Declared(name, list(axes), None))
-        self.data[name.strip("`")] = np.asarray(values, dtype=float)
+        self.data[bare(name)] = np.asarray(values, dtype=float)
 
     def _same(self, values: Array) -> list[_Declared]:
         digest = hashlib.sha1(values.tobytes()).hexdigest()
@@ -225,6 +221,20 @@ class Writer:
     def shown_dims(self) -> dict[str, Axis]:
         """Dims of the text by name."""
         return {a.shown: a for a in self._axes if a.shown is not None and a.root is a}
+
+
+def bare(shown: str) -> str:
+    """The name of a variable without the backquotes that it may have in the text."""
+    return shown.strip("`")
+
+
+def _can_be_quoted(name: str) -> bool:
+    """Whether the language takes the name between backquotes."""
+    try:
+        _fitzroy.canonical(f"`{name}` ~ Normal(0, 1)")
+    except ValueError:
+        return False
+    return True
 
 
 def _equal(a: Sequence[Axis], b: Sequence[Axis]) -> bool:
