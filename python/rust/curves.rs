@@ -153,27 +153,28 @@ impl Curve {
         Ok(out)
     }
 
-    /// Fits `n_fits` data sets that follow each other in the columns, in y and in sigma.
-    #[pyo3(signature = (columns, y, sigma, n_fits, options))]
+    /// Fits data sets that follow each other in the columns, in y and in sigma: `sizes` holds the
+    /// numbers of their points.
+    #[pyo3(signature = (columns, y, sigma, sizes, options))]
     fn fit_many<'py>(
         &self,
         py: Python<'py>,
         columns: Vec<Named<'py>>,
         y: PyReadonlyArray1<'py, f64>,
         sigma: Option<PyReadonlyArray1<'py, f64>>,
-        n_fits: usize,
+        sizes: PyReadonlyArray1<'py, usize>,
         options: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut on = Fitting::asked(options)?;
         let options = options_of(options)?;
+        let sizes = sizes.as_slice()?;
         let mut data = data_of(&columns, &y)?;
         if let Some(sigma) = &sigma {
             data = data.with_sigma(Sigma::Each(Cow::Borrowed(sigma.as_slice()?)));
         }
-        let n = data.n_rows() / n_fits.max(1);
-        if n * n_fits != data.n_rows() || data.n_rows() > u32::MAX as usize {
-            let message =
-                "y needs n_fits rows of equal length, at most 4,294,967,295 numbers in all";
+        let n: usize = sizes.iter().sum();
+        if n != data.n_rows() || n > u32::MAX as usize {
+            let message = "y needs the points of all fits, at most 4,294,967,295 in all";
             return Err(PyValueError::new_err(message));
         }
         let stop = AtomicBool::new(false);
@@ -183,7 +184,7 @@ impl Curve {
             |_| Ok(()),
             || -> fitzroy::Result<(Batch, Doubted)> {
                 let plan = self.fitter.plan(&data, &options)?;
-                let groups = Groups::equal(n_fits, n);
+                let groups = Groups::sized(sizes);
                 let table = data.table(&plan.roles.predictors)?;
                 let declines = (!suit_machines(&plan, &options)).then_some(ON_PROCESSOR);
                 on.settle(&plan, &table, &options, declines)?;

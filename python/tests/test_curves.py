@@ -162,10 +162,36 @@ def test_points_with_gaps_are_refused_or_left_out():
     np.testing.assert_allclose(fz.curve_fit(decay, X, masked, nan_policy="omit")[0], want.popt)
     with pytest.raises(ValueError, match="must not contain infs or NaNs"):
         fz.curve_fit(decay, X, masked)
-    many = fz.CurveFit(decay).fit_many(X, np.ma.stack([masked, np.ma.array(Y)]), p0=[2, 1, 0])
+    rows = np.ma.stack([masked, np.ma.array(Y)])
+    with pytest.warns(UserWarning, match="1 of 2 fits have points with NaN, the first is fit 0"):
+        many = fz.CurveFit(decay).fit_many(X, rows, p0=[2, 1, 0])
     assert list(many.converged) == [False, True]
     with pytest.raises(ValueError, match="nan_policy='drop' is not known"):
         fz.CurveFit(decay).fit(X, Y, nan_policy="drop")
+
+
+@pytest.mark.parametrize("curve", [decay, "a*exp(-b*x)+c"], ids=["function", "formula"])
+def test_many_fits_leave_gaps_out_as_single_ones(curve):
+    rng = np.random.default_rng(5)
+    errors = rng.uniform(0.01, 0.03, (40, Y.size))
+    rows = decay(X, 2.5, 1.3, 0.5) + errors * rng.normal(size=errors.shape)
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    errors[3, 4] = np.nan
+    rows[7] = np.nan
+    rows[8, 2:] = np.nan
+    fitter, options = fz.CurveFit(curve), {"p0": [2, 1, 0], "absolute_sigma": True}
+    many = fitter.fit_many(X, rows, errors, nan_policy="omit", **options)
+    assert np.flatnonzero(~many.converged).tolist() == [7, 8]
+    assert many.status[7] == many.status[8] == "too_few_rows"
+    assert np.isnan(many.popt[7:9]).all()
+    for k in [*range(7), *range(9, 40)]:
+        one = fitter.fit(X, rows[k], errors[k], nan_policy="omit", **options)
+        np.testing.assert_allclose(many.popt[k], one.popt, rtol=1e-6)
+        np.testing.assert_allclose(many.se[k], np.sqrt(np.diag(one.pcov)), rtol=1e-4)
+    with pytest.raises(ValueError, match="40 of 40 fits have points with NaN|nan_policy='omit'"):
+        fitter.fit_many(X, rows, errors, nan_policy="raise", **options)
+    with pytest.raises(ValueError, match="nan_policy='drop' is not known"):
+        fitter.fit_many(X, rows, errors, nan_policy="drop", **options)
 
 
 def test_many_fits_are_shown_as_a_table():

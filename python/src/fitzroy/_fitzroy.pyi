@@ -25,7 +25,7 @@ class Curve:
         columns: list[tuple[str, Array]],
         y: Array,
         sigma: Array | None,
-        n_fits: int,
+        sizes: Array,
         options: dict[str, Any],
     ) -> dict[str, Any]: ...
     def pointwise(

@@ -43,10 +43,24 @@ impl Groups {
 
     /// Fits of `n` rows each, one after the other, labelled 0, 1, 2, ...
     pub fn equal(n_fits: usize, n: usize) -> Groups {
+        Self::following((0..=n_fits).map(|k| k * n).collect())
+    }
+
+    /// Fits of `sizes[0]`, `sizes[1]`, ... rows, one after the other, labelled 0, 1, 2, ...
+    pub fn sized(sizes: &[usize]) -> Groups {
+        let ends = sizes.iter().scan(0, |end, size| {
+            *end += size;
+            Some(*end)
+        });
+        Self::following(std::iter::once(0).chain(ends).collect())
+    }
+
+    /// Fits one after the other: fit k has the rows from `start[k]` to `start[k + 1]`.
+    fn following(start: Vec<usize>) -> Groups {
         Groups {
             labels: Vec::new(),
-            start: (0..=n_fits).map(|k| k * n).collect(),
-            rows: (0..(n_fits * n) as u32).collect(),
+            rows: (0..start.last().copied().unwrap_or(0) as u32).collect(),
+            start,
             in_order: true,
         }
     }
@@ -138,6 +152,15 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::Groups;
+
+    #[test]
+    fn sizes_are_those_asked_for_also_none() {
+        let groups = Groups::sized(&[2, 0, 3]);
+        let rows: Vec<&[u32]> = (0..groups.len()).map(|k| groups.rows(k)).collect();
+        assert_eq!(rows, [&[0, 1][..], &[], &[2, 3, 4]]);
+        assert_eq!(groups.together(1).map_or(0, |rows| rows.len()), 0);
+        assert_eq!(groups.label(2), "2");
+    }
 
     #[test]
     fn rows_that_stand_together_are_found_in_order_or_not() {

@@ -15,7 +15,7 @@ from ..progress import tell
 from ..tracing import Untraceable, needed_names, parameter_names, point_axes
 from .estimate import Estimate
 from .function import Compiled, of_formula, of_function
-from .gaps import without_gaps
+from .gaps import check_policy, gaps_of_many, without_gaps
 from .hints import Held, Hint, hints_of, of_params
 from .many import ManyEstimates
 from .scipy_form import bounds_of, curve_fit, untraced
@@ -149,11 +149,9 @@ class CurveFit:
                 np.broadcast_to(np.asarray(host(sigma), dtype=float), y.shape)
             )
         asked = self._asked(x, p0, bounds, fixed)
-        if nan_policy == "omit":
+        if check_policy(nan_policy):
             x = _columns(x) if isinstance(self.curve, str) else _array(x)
             x, y, sigma = without_gaps(x, y, sigma)
-        elif nan_policy != "raise":
-            raise ValueError(f"nan_policy='{nan_policy}' is not known; it is 'raise' or 'omit'")
         if asked.held and isinstance(self.curve, str):
             options["fixed"] = list(asked.held.items())
         problem = Problem(
@@ -261,6 +259,7 @@ class CurveFit:
         fixed: Mapping[str, float] | None = None,
         absolute_sigma: bool = False,
         threads: int | None = None,
+        nan_policy: str | None = None,
         device: str | None = None,
         device_memory: str | float | None = None,
         precision: str | None = None,
@@ -270,8 +269,10 @@ class CurveFit:
 
         What is wrong with one fit is its status, and its row of `popt` is NaN. What speaks against one
         that converged stands in `doubts`; a `DoubtWarning` says so where more fits are in doubt than
-        chance has of a right curve. The function must be one that can be traced. `device`, `device_memory` and `precision` are as in `fit`; a GPU makes
-        fits without bounds, with linear loss.
+        chance has of a right curve. Points with NaN are left out with `nan_policy='omit'`, and are an
+        error with `'raise'`; without either, a fit that has one is not made, and a warning says how
+        many these are. The function must be one that can be traced. `device`, `device_memory` and
+        `precision` are as in `fit`; a GPU makes fits without bounds, with linear loss.
         """
         y = np.asarray(real(host(y), "ydata"), dtype=float)
         if y.ndim != 2:
@@ -292,9 +293,26 @@ class CurveFit:
         if sigma is not None:
             sigma = np.broadcast_to(np.asarray(host(sigma), dtype=float), y.shape)
             sigma = np.ascontiguousarray(sigma).reshape(-1)
-        facts = made.curve.fit_many(
-            made.columns, np.ascontiguousarray(y).reshape(-1), sigma, n_fits, options
-        )
+        y = np.ascontiguousarray(y).reshape(-1)
+        omits = nan_policy is not None and check_policy(nan_policy)
+        columns, sizes = dict(made.columns), np.full(n_fits, n, dtype=np.uintp)
+        if (gaps := gaps_of_many(columns, y, sigma)) is not None:
+            of_each = gaps.reshape(n_fits, n)
+            if omits:
+                left = ~gaps
+                columns = {name: column[left] for name, column in columns.items()}
+                y, sigma = y[left], None if sigma is None else sigma[left]
+                sizes -= of_each.sum(axis=1, dtype=np.uintp)
+            else:
+                concerned = np.flatnonzero(of_each.any(axis=1))
+                message = (
+                    f"{concerned.size} of {n_fits} fits have points with NaN, the first is fit "
+                    f"{concerned[0]}; nan_policy='omit' leaves such points out"
+                )
+                if nan_policy is not None:
+                    raise ValueError(message)
+                warnings.warn(message, stacklevel=2)
+        facts = made.curve.fit_many(list(columns.items()), y, sigma, sizes, options)
         order = [facts["names"].index(name) for name in made.parameters]
         popt, se = facts["popt"], facts["se"]
         if order != list(range(len(order))):

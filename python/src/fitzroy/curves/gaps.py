@@ -7,9 +7,32 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["without_gaps"]
+__all__ = ["check_policy", "gaps_of_many", "without_gaps"]
 
 Array = np.ndarray[Any, Any]
+
+
+def check_policy(nan_policy: str) -> bool:
+    """True if points with NaN are left out. Raises ValueError for a policy that is not known."""
+    if nan_policy not in ("omit", "raise"):
+        raise ValueError(f"nan_policy='{nan_policy}' is not known; it is 'raise' or 'omit'")
+    return nan_policy == "omit"
+
+
+def gaps_of_many(columns: Mapping[str, Array], y: Array, sigma: Array | None) -> Array | None:
+    """True at each point of many fits at which something is NaN; None if there is no such point.
+
+    y, sigma and the columns hold the points of one fit after those of another.
+    """
+    numbers = [y, *columns.values()] + ([] if sigma is None else [sigma])
+    # A sum is NaN if a number is, and is made without another array.
+    with np.errstate(invalid="ignore", over="ignore"):
+        if not any(np.isnan(each.sum()) for each in numbers):
+            return None
+    gaps: Array = np.zeros(y.size, dtype=bool)
+    for each in numbers:
+        gaps |= np.isnan(each)
+    return gaps if gaps.any() else None
 
 
 def without_gaps(x: Any, y: Array, sigma: Array | None) -> tuple[Any, Array, Array | None]:
