@@ -16,8 +16,6 @@
 
 #[path = "support/budget.rs"]
 mod budget;
-#[path = "support/compiled.rs"]
-mod compiled;
 #[path = "support/nvrtc.rs"]
 mod nvrtc;
 mod support;
@@ -28,9 +26,12 @@ use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Settings, kernel_source};
 use fitzroy_device::Fnv;
 use fitzroy_device::gpu::text::{Precision, for_device};
-use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program, Take, Usage, Words};
+use fitzroy_device::gpu::{
+    Compiler, Machine, Meanwhile, Places, Program, Take, Target, Usage, Words,
+};
 use fitzroy_device::gpu::{closeness, conformance, rates};
 use fitzroy_graph::{Error, ErrorKind, Result};
+use fitzroy_ptx::compiled;
 use nvrtc::compiler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write as _};
@@ -280,7 +281,7 @@ fn compile(compiler: &Compiler, case: &Case) -> Made {
     // Seconds that are written down are those of the compiler.
     let made = match std::env::var_os("FITZROY_KERNELS") {
         Some(_) => compiler.compile_with_usage(&text, case.arch),
-        None => compiled::compile(compiler, &text, case.arch),
+        None => compiled::compile(compiler, &text, Target::Cubin(case.arch)),
     };
     let seconds = start.elapsed().as_secs_f64();
     let (cubin, usage) = made.unwrap_or_else(|e| panic!("{}: {e}", case.key()));
@@ -404,7 +405,11 @@ fn compiles_what_another_process_asks_for() {
 
 /// Changes when the compiler is another one, or is given something else.
 fn checksum(compiler: &Compiler, case: &Case) -> String {
-    let key = compiled::key(compiler, &for_device(&program(case)), case.arch);
+    let key = compiled::key(
+        compiler,
+        &for_device(&program(case)),
+        Target::Cubin(case.arch),
+    );
     format!("{:016x}", Fnv::of(key.as_bytes()))
 }
 
@@ -513,7 +518,7 @@ fn kernels_with_a_deadline_compile() {
             let text = for_device(&program(&case));
             let late = text.replace("#define DEADLINE 0", "#define DEADLINE 1");
             assert_ne!(text, late);
-            let made = compiled::compile(&compiler, &late, arch);
+            let made = compiled::compile(&compiler, &late, Target::Cubin(arch));
             let (cubin, usage) = made.unwrap_or_else(|e| panic!("{}: {e}", case.key()));
             assert!(cubin.starts_with(b"\x7fELF") && usage.registers <= 255);
         }

@@ -1,8 +1,8 @@
 //! The budget of kernels: registers, stack, spilled bytes and instructions of each, by the compiler that made them.
 
-use crate::compiled::release;
 use crate::support;
 use fitzroy_device::gpu::{Compiler, Usage};
+use fitzroy_ptx::compiled::release;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

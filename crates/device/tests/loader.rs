@@ -3,15 +3,19 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
-use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
+mod fake;
+
+use fitzroy_device::gpu::host::LAUNCHER;
 use fitzroy_device::gpu::text::{HOST_HEADER, for_device};
 use fitzroy_device::gpu::{
     Compiler, CompilerTrouble, Driver, Gpu, Machine, Places, Program, Target, Trouble, conformance,
 };
 use fitzroy_graph::Error;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// From the folder of a test to the sources of the libraries.
+const SOURCES: &str = "tests/fake";
 
 /// A folder of this test, removed at the end.
 struct Folder(PathBuf);
@@ -27,32 +31,11 @@ impl Folder {
 
     /// Compiles a library of `fake/`; none without a compiler, which is said.
     fn library(&self, source: &str, name: &str, defines: &[&str]) -> Option<PathBuf> {
-        if !HostLibrary::has_compiler() {
-            assert!(
-                std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
-                "there is no g++"
-            );
-            eprintln!("skipped: there is no g++");
-            return None;
-        }
         let path = self.0.join(name);
-        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/fake")
-            .join(source);
-        let made = Command::new("g++")
-            .args(["-std=c++17", "-O0", "-fPIC", "-shared", "-w", "-o"])
-            .arg(&path)
-            .args(defines.iter().map(|d| format!("-D{d}")))
-            .arg(from)
-            .arg("-ldl")
-            .output()
-            .unwrap();
-        assert!(
-            made.status.success(),
-            "{}",
-            String::from_utf8_lossy(&made.stderr)
-        );
-        Some(path)
+        fake::has_compiler().then(|| {
+            fake::build(source, &path, "-O0", defines);
+            path
+        })
     }
 
     /// A driver and, if `compiler` says how, a compiler.
@@ -63,18 +46,9 @@ impl Folder {
             ..Places::default()
         };
         if let Some(defines) = compiler {
-            let (header, launcher) = (self.0.join("header.c"), self.0.join("launcher.c"));
-            std::fs::write(&header, HOST_HEADER).unwrap();
-            std::fs::write(&launcher, LAUNCHER).unwrap();
-            let text = |name: &str, path: &Path| format!("{name}=\"{}\"", path.display());
-            let own = [
-                text("HOST_HEADER", &header),
-                text("LAUNCHER", &launcher),
-                text("FOLDER", &self.0),
-            ];
-            let mut all: Vec<&str> = own.iter().map(String::as_str).collect();
-            all.extend(defines);
-            places.compiler = Some(self.library("compiler.cpp", "libnvrtc.so.12", &all)?);
+            std::fs::write(self.0.join("header.c"), HOST_HEADER).unwrap();
+            std::fs::write(self.0.join("launcher.c"), LAUNCHER).unwrap();
+            places.compiler = Some(self.library("compiler.cpp", "libnvrtc.so.12", defines)?);
         }
         Some(places)
     }

@@ -2,13 +2,19 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
-use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
+#[path = "../../device/tests/fake/mod.rs"]
+mod libraries;
+
+use fitzroy_device::gpu::host::LAUNCHER;
 use fitzroy_device::gpu::host_work::launchers;
 use fitzroy_device::gpu::text::HOST_HEADER;
 use fitzroy_weather::train::kernel_names;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+/// From the folder of a test to the sources of the libraries.
+const SOURCES: &str = "../device/tests/fake";
 
 struct Folder(PathBuf);
 
@@ -20,12 +26,7 @@ impl Drop for Folder {
 
 /// A folder of this name with a driver and a compiler; none without g++.
 fn fake(name: &str) -> Option<Folder> {
-    if !HostLibrary::has_compiler() {
-        assert!(
-            std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
-            "there is no g++"
-        );
-        eprintln!("skipped: there is no g++");
+    if !libraries::has_compiler() {
         return None;
     }
     let name = format!("fitzroy-gpu-day-test-{name}-{}", std::process::id());
@@ -36,39 +37,12 @@ fn fake(name: &str) -> Option<Folder> {
     std::fs::write(at("header.c"), HOST_HEADER).unwrap();
     std::fs::write(at("launcher.c"), LAUNCHER).unwrap();
     std::fs::write(at("lists.c"), launchers(&kernel_names())).unwrap();
-    let text = |name: &str, path: &Path| format!("-D{name}=\"{}\"", path.display());
     for (source, library) in [
         ("driver.cpp", "libcuda.so.1"),
         ("compiler.cpp", "libnvrtc.so.12"),
     ] {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../device/tests/fake")
-            .join(source);
-        let made = Command::new("g++")
-            .args([
-                "-std=c++17",
-                "-O2",
-                "-fPIC",
-                "-shared",
-                "-w",
-                "-DTEAM_NOW=1",
-                "-DPROCESSORS=4",
-                "-o",
-            ])
-            .arg(at(library))
-            .arg(text("HOST_HEADER", &at("header.c")))
-            .arg(text("LAUNCHER", &at("launcher.c")))
-            .arg(text("LISTS", &at("lists.c")))
-            .arg(text("FOLDER", &folder.0))
-            .arg(from)
-            .arg("-ldl")
-            .output()
-            .unwrap();
-        assert!(
-            made.status.success(),
-            "{}",
-            String::from_utf8_lossy(&made.stderr)
-        );
+        let defines = ["TEAM_NOW=1", "PROCESSORS=4"];
+        libraries::build(source, &at(library), "-O2", &defines);
     }
     // The same file under another name is the library of products.
     std::fs::hard_link(at("libcuda.so.1"), at("libcublasLt.so.12")).unwrap();

@@ -5,6 +5,7 @@
 //! name and line; what a GPU would leave undefined is a fault, not a guess.
 
 pub mod code;
+pub mod compiled;
 pub mod decode;
 #[cfg(target_os = "linux")]
 pub mod driver;

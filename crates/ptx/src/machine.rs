@@ -1,8 +1,8 @@
 //! A [`Machine`] that has kernels compiled to PTX and executes that here.
 
-use crate::Fault;
 use crate::run::dice::Dice;
 use crate::run::{Counts, Loaded, Memory, Order, Shape, launch};
+use crate::{Fault, compiled};
 use fitzroy_device::gpu::text::for_device;
 use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Program, Take, Target, Words};
 use fitzroy_graph::{Error, ErrorKind, Result};
@@ -98,15 +98,15 @@ static COMPILED: Mutex<BTreeMap<(u32, String), String>> = Mutex::new(BTreeMap::n
 /// The compiler refuses the text.
 pub fn ptx_of(compiler: &Compiler, program: &Program, arch: u32) -> Result<String> {
     let key = (arch, for_device(program));
-    let compiled = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(text) = compiled().get(&key) {
+    let kept = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = kept().get(&key) {
         return Ok(text.clone());
     }
-    let made = compiler.compile_to(&key.1, Target::Ptx(arch));
+    let made = compiled::compile(compiler, &key.1, Target::Ptx(arch));
     let (bytes, _) = made.map_err(|trouble| failure(trouble.to_string()))?;
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_end_matches('\0').to_string();
-    compiled().insert(key, text.clone());
+    kept().insert(key, text.clone());
     Ok(text)
 }
 

@@ -5,8 +5,6 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
-#[path = "../../../tests/support/compiled.rs"]
-mod compiled;
 #[path = "../../../tests/support/nvrtc.rs"]
 mod nvrtc;
 
@@ -14,7 +12,9 @@ use fitzroy::fit::sample::kernel::program;
 use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{Settings, bind, kernel_source};
+use fitzroy_device::gpu::Target;
 use fitzroy_device::gpu::text::{Precision, for_device};
+use fitzroy_ptx::compiled;
 use fitzroy_stop_signal::config::{Config, default_of};
 use fitzroy_stop_signal::data::{Options, parse};
 use fitzroy_stop_signal::model::Kind;
@@ -62,7 +62,7 @@ fn assert_no_spills(kind: Kind, cases: &'static [Case]) {
         let joint = bind(&model, &spec.data(&study), &settings).unwrap();
         let source = kernel_source(&joint, &settings).unwrap();
         let program = program(&source, team, &settings.sampler);
-        let made = compiled::compile(&compiler, &for_device(&program), arch);
+        let made = compiled::compile(&compiler, &for_device(&program), Target::Cubin(arch));
         let what = format!("sm_{arch}, {}, {team} threads", precision.name());
         let (cubin, usage) = made.unwrap_or_else(|e| panic!("{what}: {e}"));
         assert!(cubin.starts_with(b"\x7fELF"), "{what}");

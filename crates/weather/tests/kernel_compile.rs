@@ -5,15 +5,14 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
-#[path = "../../../tests/support/compiled.rs"]
-mod compiled;
 #[path = "../../../tests/support/nvrtc.rs"]
 mod nvrtc;
 
-use fitzroy_device::gpu::Program;
 use fitzroy_device::gpu::text::for_device;
 use fitzroy_device::gpu::work::Math;
+use fitzroy_device::gpu::{Program, Target};
 use fitzroy_device::nn::{Network, Recompute};
+use fitzroy_ptx::compiled;
 use fitzroy_weather::data::{Archive, Channel, Mask, SplitBy, Splits};
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{
@@ -94,7 +93,7 @@ fn kernels_of_training_compile_within_their_budget() {
             text: kernel_text(&problem, &network, math),
             team: 32,
         });
-        let made = compiled::compile(&compiler, &text, arch);
+        let made = compiled::compile(&compiler, &text, Target::Cubin(arch));
         let (cubin, usage) = made.unwrap_or_else(|e| panic!("sm_{arch}: {e}"));
         assert!(cubin.starts_with(b"\x7fELF"));
         for name in kernel_names() {

@@ -6,17 +6,22 @@ mod bench;
 mod checks;
 mod choice;
 mod draws;
+#[path = "../../../device/tests/fake/mod.rs"]
+mod libraries;
 mod networks;
 #[path = "../program/mod.rs"]
 mod program;
 
-use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
+use fitzroy_device::gpu::host::LAUNCHER;
 use fitzroy_device::gpu::host_work::launchers;
 use fitzroy_device::gpu::text::HOST_HEADER;
 use program::{SMALL_NETWORK, SMALL_WEATHER, Said, Scratch, program, repository, run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// From the folder of a test to the sources of the libraries.
+const SOURCES: &str = "../device/tests/fake";
 
 /// A folder with a driver and a compiler; none without g++, which is said.
 struct Fake(Scratch);
@@ -29,42 +34,23 @@ impl Fake {
 
     /// `launcher` makes the kernels callable.
     fn with(name: &str, defines: &[&str], launcher: &str) -> Option<Fake> {
-        if !HostLibrary::has_compiler() {
-            assert!(
-                std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
-                "FITZROY_REQUIRE_GXX is set and there is no g++"
-            );
+        if !libraries::has_compiler() {
             return None;
         }
         let scratch = Scratch::new(name);
         let folder = &scratch.0;
         std::fs::write(folder.join("header.c"), HOST_HEADER).unwrap();
         std::fs::write(folder.join("launcher.c"), launcher).unwrap();
-        let text = |name: &str, path: &Path| format!("-D{name}=\"{}\"", path.display());
-        let flags = [
-            text("HOST_HEADER", &folder.join("header.c")),
-            text("LAUNCHER", &folder.join("launcher.c")),
-            text("FOLDER", folder),
-        ];
-        let archs = defines.iter().any(|d| d.starts_with("ARCHS="));
-        let usual = (!archs).then_some("-DARCHS=80,86,90");
+        let mut defines = defines.to_vec();
+        if !defines.iter().any(|d| d.starts_with("ARCHS=")) {
+            defines.push("ARCHS=80,86,90");
+        }
         for (source, library) in [
             ("driver.cpp", "libcuda.so.1"),
             ("compiler.cpp", "libnvrtc.so.12"),
             ("sensors.cpp", "libnvidia-ml.so.1"),
         ] {
-            let made = Command::new("g++")
-                .args(["-std=c++17", "-O0", "-fPIC", "-shared", "-w", "-o"])
-                .arg(folder.join(library))
-                .args(&flags)
-                .args(defines.iter().map(|d| format!("-D{d}")))
-                .args(usual)
-                .arg(repository("crates/device/tests/fake").join(source))
-                .arg("-ldl")
-                .output()
-                .unwrap();
-            let said = String::from_utf8_lossy(&made.stderr);
-            assert!(made.status.success(), "{said}");
+            libraries::build(source, &folder.join(library), "-O0", &defines);
         }
         Some(Fake(scratch))
     }

@@ -99,28 +99,24 @@ fn failure(text: impl Into<String>) -> Error {
 /// one library with one memory.
 static COMPILED: Mutex<BTreeMap<String, Arc<Vec<u8>>>> = Mutex::new(BTreeMap::new());
 
-fn compile_file(source: &Path, library: &Path) -> Result<()> {
-    let flags = [
-        "-std=c++17",
-        "-O1",
-        "-ffp-contract=off",
-        "-fPIC",
-        "-shared",
-        "-w",
-    ];
-    let output = Command::new("g++")
-        .args(flags)
-        .arg(source)
-        .arg("-o")
-        .arg(library)
-        .output()
-        .map_err(|e| failure(format!("g++ could not be started: {e}; install it")))?;
-    if output.status.success() {
-        return Ok(());
+/// Compiles `kernel.cpp` in a folder to `kernel.so`. In two steps and by names without a folder: a cache of g++'s
+/// answers keeps what is compiled and not linked, and knows it again by the text and the name.
+fn compile_in(folder: &Path) -> Result<()> {
+    let compile = "-std=c++17 -O1 -ffp-contract=off -fPIC -w -c kernel.cpp -o kernel.o";
+    let link = "-shared kernel.o -o kernel.so";
+    for step in [compile, link] {
+        let output = Command::new("g++")
+            .args(step.split(' '))
+            .current_dir(folder)
+            .output()
+            .map_err(|e| failure(format!("g++ could not be started: {e}; install it")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said: Vec<&str> = said.lines().take(20).collect();
+            return Err(failure(format!("g++: {}", said.join("\n"))));
+        }
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said: Vec<&str> = said.lines().take(20).collect();
-    Err(failure(format!("g++: {}", said.join("\n"))))
+    Ok(())
 }
 
 impl HostLibrary {
@@ -148,7 +144,7 @@ impl HostLibrary {
         if let Some(bytes) = found {
             std::fs::write(&library, &*bytes).map_err(io)?;
         } else {
-            compile_file(&source, &library)?;
+            compile_in(&folder)?;
             let bytes = std::fs::read(&library).map_err(io)?;
             kept().insert(whole.clone(), Arc::new(bytes));
         }

@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef MAJOR
@@ -15,16 +17,16 @@
 #ifndef ARCHS
 #define ARCHS 80, 90
 #endif
-#ifndef HOST_HEADER
-#define HOST_HEADER ""
-#endif
-#ifndef LAUNCHER
-#define LAUNCHER ""
-#endif
-/* What makes the kernels of lists callable, where it is another. */
-#ifndef LISTS
-#define LISTS LAUNCHER
-#endif
+
+/* The folder of this library. Beside it lie `header.c`, `launcher.c`, which makes kernels callable, and, if those
+   of lists need another, `lists.c`. */
+static std::string beside(const char *name)
+{
+    Dl_info own;
+    dladdr((void *)&beside, &own);
+    const std::string path = own.dli_fname;
+    return path.substr(0, path.rfind('/') + 1) + name;
+}
 
 static const int archs[] = {ARCHS};
 struct Program {
@@ -49,7 +51,7 @@ int nvrtcCompileProgram(void *p, int n_options, const char *const *options)
     for (int i = 0; i < n_options; ++i)
         program->is_ptx |= strstr(options[i], "=compute_") != nullptr;
     static int n = 0;
-    const std::string base = std::string(FOLDER) + "/made" + std::to_string(getpid()) + "-" + std::to_string(n++);
+    const std::string base = beside("made") + std::to_string(getpid()) + "-" + std::to_string(n++);
     const size_t common = program->text.find("/* What kernel texts share");
     if (common == std::string::npos) {
         program->log = "kernel.cu(1): error: it does not start as a kernel does";
@@ -57,13 +59,16 @@ int nvrtcCompileProgram(void *p, int n_options, const char *const *options)
     }
     const auto has = [&](const char *words) { return program->text.find(words) != std::string::npos; };
     const bool is_list = !has("ENTRY void advance(") && !has("ENTRY void IN_HASTE advance(");
-    std::ifstream header(HOST_HEADER), launcher(is_list ? LISTS : LAUNCHER);
-    std::ofstream out(base + ".cpp");
-    out << header.rdbuf() << "\n" << program->text.substr(common) << "\n" << launcher.rdbuf();
+    std::ifstream header(beside("header.c")), launcher(beside("launcher.c")), lists(beside("lists.c"));
+    mkdir(base.c_str(), 0700);
+    std::ofstream out(base + "/kernel.cpp");
+    out << header.rdbuf() << "\n" << program->text.substr(common) << "\n" << (is_list && lists ? lists : launcher).rdbuf();
     out << "extern \"C\" { int team_of_text = " << atoi(program->text.c_str() + strlen("#define TEAM ")) << "; }\n";
     out.close();
-    const std::string command = "g++ -std=c++17 -O1 -ffp-contract=off -fPIC -shared -w " + base + ".cpp -o " + base + ".so";
-    program->result = base + ".so";
+    /* In two steps and by names without a folder: a cache of g++'s answers knows them again. */
+    const std::string command = "cd " + base + " && g++ -std=c++17 -O1 -ffp-contract=off -fPIC -w -c kernel.cpp -o kernel.o"
+                                " && g++ -shared kernel.o -o kernel.so";
+    program->result = base + "/kernel.so";
     program->log = "ptxas info    : Used 7 registers, 0 bytes cumulative stack size";
     return system(command.c_str()) ? 6 : 0;
 }

@@ -10,6 +10,7 @@ use super::memory::SHARED_WINDOW;
 use crate::code::Scope;
 use crate::{Fault, Result};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 /// Bytes that are watched as one.
@@ -30,11 +31,61 @@ struct Access {
     line: u32,
 }
 
+/// Accesses of threads to a place, one of each thread.
+#[derive(Default)]
+struct Accesses {
+    all: Vec<Access>,
+    /// Behind the one that was noted last: threads come in the same order again and again.
+    next: usize,
+}
+
+impl Accesses {
+    /// Adds an access, in place of an older one of that thread.
+    fn note(&mut self, now: Access) {
+        let is_next = |a: &Access| a.thread == now.thread;
+        let at = match self.all.get(self.next) {
+            Some(old) if is_next(old) => Some(self.next),
+            _ => self.all.iter().position(is_next),
+        };
+        match at {
+            Some(k) => {
+                self.all[k] = now;
+                self.next = k + 1;
+            }
+            None => {
+                self.all.push(now);
+                self.next = self.all.len();
+            }
+        }
+        if self.next == self.all.len() {
+            self.next = 0;
+        }
+    }
+}
+
 /// What was done at a place since its value last changed.
 #[derive(Default)]
 struct Place {
-    writers: Vec<Access>,
-    readers: Vec<Access>,
+    writers: Accesses,
+    readers: Accesses,
+}
+
+/// Spreads addresses over the places of a table.
+#[derive(Default)]
+struct ByAddress(u64);
+
+impl Hasher for ByAddress {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&b| self.write_u64(u64::from(b)));
+    }
+
+    fn write_u64(&mut self, address: u64) {
+        self.0 = (self.0 ^ address).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 /// What strong writes left at a place for those who read it strongly.
@@ -43,7 +94,7 @@ type Left = HashMap<u64, Rc<Vec<u32>>>;
 /// The threads of a grid, and the places they came to.
 pub(super) struct Races {
     clocks: Vec<Clock>,
-    places: HashMap<u64, Place>,
+    places: HashMap<u64, Place, BuildHasherDefault<ByAddress>>,
     left: Left,
     /// What a thread knew at its last fence, and what it has found since.
     released: Vec<Option<Rc<Vec<u32>>>>,
@@ -60,18 +111,12 @@ impl Races {
         };
         Races {
             clocks: (0..n_threads).map(clock).collect(),
-            places: HashMap::new(),
+            places: HashMap::default(),
             left: HashMap::new(),
             released: vec![None; n_threads],
             found: vec![None; n_threads],
             n_accesses: 0,
         }
-    }
-
-    /// Whether a thread comes after an access.
-    fn follows(&self, thread: u32, access: &Access) -> bool {
-        let clock = &self.clocks[thread as usize];
-        access.thread == thread || clock.known[access.thread as usize] >= access.time
     }
 
     /// All that a thread knows.
@@ -176,26 +221,30 @@ impl Races {
             time: self.clocks[thread as usize].own,
             line,
         };
-        let mut place = self.places.remove(&grain).unwrap_or_default();
+        let clock = &self.clocks[thread as usize];
+        let follows = |a: &Access| a.thread == thread || clock.known[a.thread as usize] >= a.time;
+        let place = self.places.entry(grain).or_default();
         let race = match deed {
             Deed::Read => {
-                let fresh = place.writers.is_empty();
-                let after = place.writers.iter().any(|w| self.follows(thread, w));
-                noted(&mut place.readers, now);
-                (!fresh && !after).then(|| place.writers[0])
+                let writers = &place.writers.all;
+                let fresh = writers.is_empty();
+                let race = (!fresh && !writers.iter().any(follows)).then(|| writers[0]);
+                place.readers.note(now);
+                race
             }
             Deed::Write { same: true } => {
-                noted(&mut place.writers, now);
+                place.writers.note(now);
                 None
             }
             _ => {
-                let mut before = place.writers.iter().chain(&place.readers);
-                let race = before.find(|a| !self.follows(thread, a)).copied();
-                (place.writers, place.readers) = (vec![now], Vec::new());
+                let mut before = place.writers.all.iter().chain(&place.readers.all);
+                let race = before.find(|a| !follows(a)).copied();
+                place.readers.all.clear();
+                place.writers.all.clear();
+                place.writers.note(now);
                 race
             }
         };
-        self.places.insert(grain, place);
         race.map_or(Ok(()), |other| Err(described(&now, &other, grain * GRAIN)))
     }
 }
@@ -203,14 +252,6 @@ impl Races {
 fn join(all: &mut [u32], other: &[u32]) {
     for (a, b) in all.iter_mut().zip(other) {
         *a = (*a).max(*b);
-    }
-}
-
-/// Adds an access, in place of an older one of that thread.
-fn noted(all: &mut Vec<Access>, now: Access) {
-    match all.iter_mut().find(|a| a.thread == now.thread) {
-        Some(old) => *old = now,
-        None => all.push(now),
     }
 }
 
