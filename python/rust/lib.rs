@@ -22,6 +22,7 @@ use pyo3::prelude::*;
 fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<curves::Curve>()?;
+    m.add_class::<traces::Figure>()?;
     m.add_function(wrap_pyfunction!(curves::t_quantile, m)?)?;
     m.add_function(wrap_pyfunction!(curves::doubts, m)?)?;
     m.add_function(wrap_pyfunction!(curves::curve_criteria, m)?)?;
@@ -48,6 +49,7 @@ fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(traces::loo, m)?)?;
     m.add_function(wrap_pyfunction!(traces::compared, m)?)?;
     m.add_function(wrap_pyfunction!(traces::report, m)?)?;
+    m.add_function(wrap_pyfunction!(traces::figure, m)?)?;
     m.add_function(wrap_pyfunction!(weather::weather_train, m)?)?;
     m.add_function(wrap_pyfunction!(weather::weather_score, m)?)?;
     m.add_function(wrap_pyfunction!(weather::weather_tune, m)?)?;

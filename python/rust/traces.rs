@@ -2,21 +2,23 @@
 
 use crate::arrays::trace;
 use crate::attend::attended;
-use crate::errors::{raised, spelled};
-use crate::sampling::trace_of;
+use crate::errors::{named, raised, spelled};
+use crate::sampling::{given as setting, trace_of};
 use fitzroy::diagnose::{
     Diagnosis, SummaryOptions, compare, diagnose, diagnose_stored, loo_opened,
 };
 use fitzroy::draws::{Opened, Trace, open_trace};
 use fitzroy::report::{TextOptions, comparison_json, diagnosis_json, diagnosis_text, loo_json};
-use fitzroy_report::report::RunFacts;
+use fitzroy_report::draw::{Format, Scene, Theme, svg};
+use fitzroy_report::figure::{Posterior, Style};
+use fitzroy_report::report::{FigureOptions, RunFacts, figure_of};
 use fitzroy_session::face::silent;
 use fitzroy_session::report::{facts, page};
 use fitzroy_session::traces::{IN_MEMORY_BYTES, thinned};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// A path, or groups of arrays.
@@ -167,4 +169,70 @@ pub(crate) fn report(py: Python<'_>, given: &Bound<'_, PyAny>, name: String) -> 
         page(source.open()?, &facts)
     })?;
     Ok(spelled(&page.html()))
+}
+
+/// A figure, drawn when it is shown or saved.
+#[pyclass(frozen, module = "fitzroy._fitzroy")]
+pub(crate) struct Figure {
+    scene: Scene,
+    theme: Theme,
+}
+
+#[pymethods]
+impl Figure {
+    /// As the text of an SVG file.
+    fn svg(&self) -> String {
+        spelled(&svg(&self.scene, self.theme))
+    }
+
+    /// As the bytes of a file called `path`.
+    fn file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
+        let made = py.detach(|| {
+            let format = Format::of(Path::new(&path))?;
+            format.bytes(&self.scene, self.theme)
+        });
+        Ok(PyBytes::new(py, &made.map_err(raised)?))
+    }
+}
+
+/// One figure of traces with their names; `options` are those of the figure, by name.
+#[pyfunction]
+pub(crate) fn figure(
+    py: Python<'_>,
+    given: Vec<(String, Bound<'_, PyAny>)>,
+    kind: &str,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Figure> {
+    let kind = named("kind", kind)?;
+    let usual = Style::default();
+    let wanted = FigureOptions {
+        variables: setting(options, "var_names")?.unwrap_or_default(),
+        compare: Posterior {
+            reference: setting(options, "reference")?.unwrap_or_default(),
+            rope: setting(options, "rope")?,
+        },
+        style: Style {
+            width: setting(options, "width")?.unwrap_or(usual.width),
+            ci_prob: setting(options, "ci_prob")?.unwrap_or(usual.ci_prob),
+            ..usual
+        },
+        threads: threads(),
+    };
+    wanted.check().map_err(raised)?;
+    let theme = match setting(options, "dark")?.unwrap_or(false) {
+        true => Theme::Dark,
+        false => Theme::Light,
+    };
+    let sources = given.iter().map(|(_, given)| Source::new(given));
+    let sources = sources.collect::<PyResult<Vec<_>>>()?;
+    let names: Vec<String> = given.iter().map(|(name, _)| name.clone()).collect();
+    let scene = worked(py, || {
+        let traces = sources.into_iter().map(|source| match source {
+            Source::At(path) => thinned(&path, &*silent()),
+            Source::Here(trace) => Ok(trace),
+        });
+        let traces = traces.collect::<fitzroy::Result<Vec<Trace>>>()?;
+        figure_of(&traces.iter().collect::<Vec<_>>(), &names, kind, &wanted)
+    })?;
+    Ok(Figure { scene, theme })
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .curves.scipy_form import curve_fit
     from .curves.words import DoubtWarning, OptimizeWarning, UntracedWarning
     from .density import Density
+    from .figures import Figure, plot
     from .machine import devices, release_devices, verify
     from .model import Model
     from .numpyro.sampling import from_numpyro
@@ -41,6 +42,7 @@ __all__ = [
     "Density",
     "DoubtWarning",
     "Estimate",
+    "Figure",
     "ManyEstimates",
     "Model",
     "OptimizeWarning",
@@ -61,6 +63,7 @@ __all__ = [
     "loo",
     "nlsq",
     "numpyro",
+    "plot",
     "read",
     "register",
     "release_devices",
@@ -84,6 +87,7 @@ MODULES = {
     "DoubtWarning": "curves.words",
     "Estimate": "curves.estimate",
     "ManyEstimates": "curves.many",
+    "Figure": "figures",
     "Model": "model",
     "OptimizeWarning": "curves.words",
     "Run": "background",
@@ -99,6 +103,7 @@ MODULES = {
     "least_squares": "curves.least_squares",
     "leastsq": "curves.least_squares",
     "loo": "traces",
+    "plot": "figures",
     "read": "traces",
     "register": "pymc",
     "release_devices": "machine",

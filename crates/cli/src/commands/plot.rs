@@ -5,8 +5,8 @@ use crate::{face, terminal};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use fitzroy::draws::Trace;
-use fitzroy::{Error, ErrorKind, Result, Spelling};
-use fitzroy_report::draw::{Scene, Theme, pdf, png, svg};
+use fitzroy::{Error, ErrorKind, Named, Result, Spelling};
+use fitzroy_report::draw::{Format, Scene, Theme};
 use fitzroy_report::figure::{Posterior, Style};
 use fitzroy_report::report::{FigureOptions, Kind, figure_of};
 use fitzroy_session::folder::replace;
@@ -26,7 +26,7 @@ pub(crate) struct PlotArgs {
     #[arg(required = true)]
     trace: Vec<PathBuf>,
     /// What to draw
-    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(names()))]
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(Kind::names()))]
     kind: String,
     /// Variables or elements to show.
     #[arg(
@@ -58,20 +58,14 @@ pub(crate) struct PlotArgs {
     ci_prob: f64,
 }
 
-fn names() -> Vec<&'static str> {
-    Kind::all().map(|(name, _)| name).collect()
-}
-
 /// Reads the trace, draws, writes one file.
 pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
-    let (_, kind) = Kind::all()
-        .find(|(name, _)| *name == args.kind)
-        .expect("the parser knows the same names");
+    let kind = Kind::named(&args.kind).expect("the parser knows the same names");
     let out = match &args.out {
         Some(path) => path.clone(),
         None => PathBuf::from(format!("{}_plot.png", args.kind)),
     };
-    let format = Format::of(&out, "--out")?;
+    let format = format_of(&out, "--out")?;
     if out.exists() && !args.overwrite {
         let message = format!(
             "{}: the file is there already; choose another --out, or replace it with --overwrite",
@@ -96,20 +90,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
 }
 
 fn options(args: &PlotArgs) -> Result<FigureOptions> {
-    let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
-    if !(300.0..=4000.0).contains(&args.width) {
-        return usage(format!(
-            "--width is {}; it must lie between 300 and 4000",
-            args.width
-        ));
-    }
-    if !(args.ci_prob > 0.0 && args.ci_prob < 1.0) {
-        return usage(format!(
-            "--ci-prob is {}; it must lie between 0 and 1",
-            args.ci_prob
-        ));
-    }
-    Ok(FigureOptions {
+    let options = FigureOptions {
         variables: args.var.as_deref().map(split_names).unwrap_or_default(),
         compare: Posterior {
             reference: references(args.reference.as_deref().unwrap_or_default())?,
@@ -121,7 +102,9 @@ fn options(args: &PlotArgs) -> Result<FigureOptions> {
             ..Style::default()
         },
         threads: std::thread::available_parallelism().map_or(1, usize::from),
-    })
+    };
+    options.check()?;
+    Ok(options)
 }
 
 /// Names separated by commas; commas in brackets belong to the name.
@@ -171,48 +154,19 @@ fn number(flag: &str, text: &str) -> Result<f64> {
     })
 }
 
-/// Formats of figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Png,
-    Svg,
-    Pdf,
-}
-
-impl Format {
-    fn of(path: &Path, flag: &str) -> Result<Format> {
-        let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase());
-        match ending.as_deref() {
-            Some("png") => Ok(Format::Png),
-            Some("svg") => Ok(Format::Svg),
-            Some("pdf") => Ok(Format::Pdf),
-            _ => {
-                let message = format!(
-                    "{flag} {}: figures are written as .png, .svg or .pdf",
-                    path.display()
-                );
-                Err(Error::new(ErrorKind::Usage, message))
-            }
-        }
-    }
-
-    fn bytes(self, scene: &Scene, theme: Theme) -> Result<Vec<u8>> {
-        Ok(match self {
-            Format::Png => png(scene, theme, 1.5)?,
-            Format::Svg => svg(scene, theme).into_bytes(),
-            Format::Pdf => pdf(scene, theme),
-        })
-    }
+/// The format of the file that `flag` names.
+fn format_of(path: &Path, flag: &str) -> Result<Format> {
+    Format::of(path).map_err(|error| error.context(flag))
 }
 
 /// Refuses endings that figures are not written with, before anything is done for one.
 pub(crate) fn check_figure(path: &Path, flag: &str) -> Result<()> {
-    Format::of(path, flag).map(drop)
+    format_of(path, flag).map(drop)
 }
 
 /// Writes a figure in the format of its file's ending; `flag` named the file.
 pub(crate) fn write_scene(path: &Path, flag: &str, scene: &Scene) -> Result<()> {
-    write(path, &Format::of(path, flag)?.bytes(scene, Theme::Light)?)
+    write(path, &format_of(path, flag)?.bytes(scene, Theme::Light)?)
 }
 
 /// Writes a file that appears under its name when it is complete.
@@ -248,20 +202,6 @@ mod tests {
         assert_eq!(rope(Some("-1, 2")).unwrap(), Some([-1.0, 2.0]));
         for text in ["1", "2,1", "1,2,3", "a,b", ""] {
             assert!(rope(Some(text)).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn endings_choose_the_format() {
-        assert_eq!(
-            Format::of(Path::new("a/b.PNG"), "--out").unwrap(),
-            Format::Png
-        );
-        for name in ["a", "a.jpg", ".png"] {
-            let message = Format::of(Path::new(name), "--out")
-                .unwrap_err()
-                .to_string();
-            assert!(message.contains(".svg"), "{message}");
         }
     }
 }

@@ -3,6 +3,7 @@
 mod axes;
 pub(crate) mod base64;
 mod font;
+mod format;
 mod legend;
 mod panel;
 mod pdf;
@@ -19,6 +20,7 @@ pub(crate) use axes::range_of;
 pub use axes::{Axes, Scale};
 pub(crate) use font::font_faces;
 pub use font::{Weight, fitted, text_width};
+pub use format::Format;
 pub use legend::{Key, legend};
 pub use panel::{AxisSpec, Labels, Panel, grid};
 pub use pdf::pdf;

@@ -7,7 +7,8 @@ use crate::figure::{
 };
 use crate::source::{Source, forest_rows};
 use fitzroy::draws::Trace;
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, ErrorKind, Named, Result};
+use std::ops::RangeInclusive;
 
 /// A kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,37 +41,36 @@ pub enum Kind {
     Parallel,
 }
 
-/// Name on the command line, kind, and how many numbers it shows unless told which.
-const KINDS: [(&str, Kind, usize); 13] = [
-    ("trace", Kind::Trace, 12),
-    ("rank", Kind::Rank, 24),
-    ("posterior", Kind::Posterior, 24),
-    ("forest", Kind::Forest, 100),
-    ("pair", Kind::Pair, 4),
-    ("energy", Kind::Energy, 0),
-    ("autocorr", Kind::Autocorr, 24),
-    ("ess", Kind::Ess, 8),
-    ("ppc", Kind::Ppc, 0),
-    ("prior-predictive", Kind::PriorPredictive, 0),
-    ("loo-pit", Kind::LooPit, 0),
-    ("khat", Kind::Khat, 0),
-    ("parallel", Kind::Parallel, 20),
-];
+impl Named for Kind {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("trace", Kind::Trace),
+        ("rank", Kind::Rank),
+        ("posterior", Kind::Posterior),
+        ("forest", Kind::Forest),
+        ("pair", Kind::Pair),
+        ("energy", Kind::Energy),
+        ("autocorr", Kind::Autocorr),
+        ("ess", Kind::Ess),
+        ("ppc", Kind::Ppc),
+        ("prior-predictive", Kind::PriorPredictive),
+        ("loo-pit", Kind::LooPit),
+        ("khat", Kind::Khat),
+        ("parallel", Kind::Parallel),
+    ];
+}
 
 impl Kind {
-    /// All kinds with their names.
-    pub fn all() -> impl Iterator<Item = (&'static str, Kind)> {
-        KINDS.iter().map(|(name, kind, _)| (*name, *kind))
-    }
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        self.row().0
-    }
-
-    fn row(self) -> &'static (&'static str, Kind, usize) {
-        let row = KINDS.iter().find(|(_, kind, _)| *kind == self);
-        row.expect("every kind has a row")
+    /// How many numbers it shows unless told which.
+    fn usual(self) -> usize {
+        match self {
+            Kind::Trace => 12,
+            Kind::Rank | Kind::Posterior | Kind::Autocorr => 24,
+            Kind::Forest => 100,
+            Kind::Pair => 4,
+            Kind::Ess => 8,
+            Kind::Parallel => 20,
+            Kind::Energy | Kind::Ppc | Kind::PriorPredictive | Kind::LooPit | Kind::Khat => 0,
+        }
     }
 }
 
@@ -88,6 +88,34 @@ pub struct FigureOptions {
     pub threads: usize,
 }
 
+/// Widths of figures in pixels.
+const WIDTHS: RangeInclusive<f64> = 300.0..=4000.0;
+
+impl FigureOptions {
+    /// That a figure can be drawn with these.
+    ///
+    /// # Errors
+    /// A width, a probability or a region that is none.
+    pub fn check(&self) -> Result<()> {
+        let (width, p) = (self.style.width, self.style.ci_prob);
+        let message = match self.compare.rope {
+            _ if !WIDTHS.contains(&width) => format!(
+                "⟨width⟩ is {width}; it must lie between {} and {}",
+                WIDTHS.start(),
+                WIDTHS.end()
+            ),
+            _ if !(p > 0.0 && p < 1.0) => {
+                format!("⟨ci_prob⟩ is {p}; it must lie between 0 and 1")
+            }
+            Some([low, high]) if !(low < high && (high - low).is_finite()) => {
+                format!("⟨rope⟩ goes from {low} to {high}; it needs two ascending numbers")
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::new(ErrorKind::Usage, message))
+    }
+}
+
 /// Most elements of a figure that were asked for by name: above, the picture would not be one.
 const NAMED_MOST: usize = 1000;
 
@@ -95,13 +123,15 @@ const NAMED_MOST: usize = 1000;
 /// those of the traces.
 ///
 /// # Errors
-/// An unknown variable (with the nearest names); a kind that needs what the trace does not hold.
+/// Options that are wrong, see [`FigureOptions::check`]; an unknown variable (with the nearest names); a kind that needs
+/// what the trace does not hold.
 pub fn figure_of(
     traces: &[&Trace],
     names: &[String],
     kind: Kind,
     options: &FigureOptions,
 ) -> Result<Scene> {
+    options.check()?;
     let sources: Result<Vec<Source>> = traces.iter().map(|t| Source::new(t)).collect();
     let sources = sources?;
     if kind == Kind::Forest {
@@ -109,7 +139,7 @@ pub fn figure_of(
     }
     let [source] = sources[..] else {
         let n = sources.len();
-        let message = format!("{n} traces were given; `{}` shows one", kind.name());
+        let message = format!("{n} traces were given; `{}` shows one", kind.setting());
         return Err(Error::new(ErrorKind::Usage, message));
     };
     let style = &options.style;
@@ -144,7 +174,7 @@ fn choose<'a>(
     kind: Kind,
     options: &FigureOptions,
 ) -> Result<(Vec<crate::source::Element<'a>>, usize)> {
-    let usual = kind.row().2;
+    let usual = kind.usual();
     let most = match (options.variables.is_empty(), kind) {
         (true, _) => usual,
         (false, Kind::Pair) => 6,

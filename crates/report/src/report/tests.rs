@@ -2,6 +2,7 @@
 
 use super::facts::seconds;
 use super::{Contender, Kind, RunFacts, performance_figure};
+use fitzroy::Named;
 use serde_json::json;
 
 #[test]
@@ -39,7 +40,7 @@ fn seconds_are_said_in_a_fitting_unit() {
 
 #[test]
 fn every_kind_has_its_name() {
-    let names: Vec<&str> = Kind::all().map(|(name, _)| name).collect();
+    let names: Vec<&str> = Kind::names().collect();
     for name in [
         "trace",
         "rank",
@@ -54,8 +55,8 @@ fn every_kind_has_its_name() {
     ] {
         assert!(names.contains(&name), "{name}");
     }
-    for (name, kind) in Kind::all() {
-        assert_eq!(kind.name(), name);
+    for &(name, kind) in Kind::NAMES {
+        assert_eq!(kind.setting(), name);
     }
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,7 @@ def gaps_of_many(columns: Mapping[str, Array], y: Array, sigma: Array | None) ->
     with np.errstate(invalid="ignore", over="ignore"):
         if not any(np.isnan(each.sum()) for each in numbers):
             return None
-    gaps: Array = np.zeros(y.size, dtype=bool)
-    for each in numbers:
-        gaps |= np.isnan(each)
+    gaps = _any_nan(numbers, y.size)
     return gaps if gaps.any() else None
 
 
@@ -41,14 +39,11 @@ def without_gaps(x: Any, y: Array, sigma: Array | None) -> tuple[Any, Array, Arr
 
     Raises ValueError for an x of another kind, or of other points.
     """
-    gaps = np.isnan(y)
-    if sigma is not None:
-        gaps |= np.isnan(sigma)
     columns = list(x.values()) if isinstance(x, Mapping) else [x]
     for column in columns:
         if not isinstance(column, np.ndarray) or column.shape[-1:] != y.shape:
             raise ValueError("nan_policy='omit' needs an x of numbers, with a point for each of y")
-        gaps |= np.isnan(column).reshape(-1, y.size).any(axis=0)
+    gaps = _any_nan([y, *columns] + ([] if sigma is None else [sigma]), y.size)
     if not gaps.any():
         return x, y, sigma
     left = ~gaps
@@ -57,3 +52,11 @@ def without_gaps(x: Any, y: Array, sigma: Array | None) -> tuple[Any, Array, Arr
     else:
         x = x[..., left]
     return x, y[left], None if sigma is None else sigma[left]
+
+
+def _any_nan(numbers: Iterable[Array], n: int) -> Array:
+    """True at each of `n` points at which one of the arrays is NaN; points are their last axis."""
+    gaps: Array = np.zeros(n, dtype=bool)
+    for each in numbers:
+        gaps |= np.isnan(each).reshape(-1, n).any(axis=0) if each.ndim > 1 else np.isnan(each)
+    return gaps
