@@ -18,7 +18,7 @@ use fitzroy_session::traces::{IN_MEMORY_BYTES, thinned};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// A path, or groups of arrays.
@@ -188,7 +188,7 @@ impl Figure {
     /// As the bytes of a file called `path`.
     fn file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
         let made = py.detach(|| {
-            let format = Format::of(Path::new(&path))?;
+            let format = Format::of(&path).map_err(|error| error.context(path.display()))?;
             format.bytes(&self.scene, self.theme)
         });
         Ok(PyBytes::new(py, &made.map_err(raised)?))

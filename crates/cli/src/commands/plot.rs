@@ -156,7 +156,7 @@ fn number(flag: &str, text: &str) -> Result<f64> {
 
 /// The format of the file that `flag` names.
 fn format_of(path: &Path, flag: &str) -> Result<Format> {
-    Format::of(path).map_err(|error| error.context(flag))
+    Format::of(path).map_err(|error| error.context(format!("{flag} {}", path.display())))
 }
 
 /// Refuses endings that figures are not written with, before anything is done for one.

@@ -22,7 +22,7 @@ impl Format {
     /// The format of a file called `path`.
     ///
     /// # Errors
-    /// Its name has another ending.
+    /// Its name has another ending; the caller says which file it is.
     pub fn of(path: &Path) -> Result<Format> {
         let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase());
         match ending.as_deref() {
@@ -30,10 +30,7 @@ impl Format {
             Some("svg") => Ok(Format::Svg),
             Some("pdf") => Ok(Format::Pdf),
             _ => {
-                let message = format!(
-                    "{}: figures are written as .png, .svg or .pdf",
-                    path.display()
-                );
+                let message = "figures are written as .png, .svg or .pdf";
                 Err(Error::new(ErrorKind::Usage, message))
             }
         }
@@ -61,10 +58,7 @@ mod tests {
         assert_eq!(Format::of(Path::new("a/b.PNG")).unwrap(), Format::Png);
         for name in ["a", "a.jpg", ".png"] {
             let message = Format::of(Path::new(name)).unwrap_err().to_string();
-            assert!(
-                message.contains(name) && message.contains(".svg"),
-                "{message}"
-            );
+            assert!(message.contains(".svg"), "{message}");
         }
     }
 }
