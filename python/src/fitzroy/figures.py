@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _fitzroy
-from .traces import given
+from .traces import draws_of
 
 __all__ = ["Figure", "plot"]
 
@@ -74,7 +74,7 @@ def plot(
         "width": width,
         "dark": dark,
     }
-    return Figure(kind, _fitzroy.figure([(str(n), given(d)) for n, d in named], kind, options))
+    return Figure(kind, _fitzroy.figure([(str(n), draws_of(d)) for n, d in named], kind, options))
 
 
 def _is_several(draws: Any) -> bool:

@@ -190,28 +190,28 @@ def diagnose(
 
     `draws` are what `sample` returns, what ArviZ keeps, or a path, see `read`.
     """
-    return Diagnosis(*_fitzroy.diagnosed(given(draws), list(var_names or []), ci_prob))
+    return Diagnosis(*_fitzroy.diagnosed(draws_of(draws), list(var_names or []), ci_prob))
 
 
 def loo(draws: Any, var_name: str | None = None) -> Loo:
     """Cross-validation from the group `log_likelihood`, which `log_likelihood=True` keeps."""
-    return Loo(json.loads(_fitzroy.loo(given(draws), var_name)))
+    return Loo(json.loads(_fitzroy.loo(draws_of(draws), var_name)))
 
 
 def compare(models: Mapping[str, Any], var_name: str | None = None) -> Comparison:
     """Ranks models, given as draws by name, by how well they predict."""
     if not isinstance(models, Mapping):
         raise TypeError("compare needs a dict of draws by the names of the models")
-    given = [(str(name), given(draws)) for name, draws in models.items()]
+    given = [(str(name), draws_of(draws)) for name, draws in models.items()]
     return Comparison(json.loads(_fitzroy.compared(given, var_name)))
 
 
 def report(draws: Any, name: str = "draws") -> Report:
     """The report of a run, or of draws, as one page."""
-    return Report(_fitzroy.report(given(draws), name))
+    return Report(_fitzroy.report(draws_of(draws), name))
 
 
-def given(draws: Any) -> Any:
+def draws_of(draws: Any) -> Any:
     """A path, or the groups of a DataTree, an InferenceData or a dict as the library takes them."""
     if isinstance(draws, (str, os.PathLike)):
         return os.fspath(draws)
