@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Whether g++ is there; that it is not is said, or fails if it must be there.
+#[allow(clippy::print_stderr)] // a skipped test says so
 pub(crate) fn has_compiler() -> bool {
     let has = HostLibrary::has_compiler();
     if !has {
