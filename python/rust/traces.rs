@@ -189,7 +189,10 @@ impl Figure {
     fn file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
         let made = py.detach(|| {
             let format = Format::of(&path).map_err(|error| error.context(path.display()))?;
-            format.bytes(&self.scene, self.theme)
+            match format {
+                Format::Svg => Ok(self.svg().into_bytes()),
+                _ => format.bytes(&self.scene, self.theme),
+            }
         });
         Ok(PyBytes::new(py, &made.map_err(raised)?))
     }

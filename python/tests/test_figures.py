@@ -82,6 +82,7 @@ def test_endings_choose_the_format(draws, tmp_path):
         for _ in range(2):
             figure.save(path)
         assert path.read_bytes().startswith(start)
+    assert (tmp_path / "figure.svg").read_text() == figure.svg
     with pytest.raises(ValueError, match=r"figure\.jpg: figures are written as \.png"):
         figure.save(tmp_path / "figure.jpg")
     with pytest.raises(FileNotFoundError):

@@ -262,3 +262,37 @@ fn described(now: &Access, other: &Access, at: u64) -> Fault {
     );
     Fault::new(now.line, text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::dice::Dice;
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Catches: an access that is noted beside an older one of its thread, or in place of another thread's.
+    #[test]
+    fn a_place_keeps_the_last_access_of_each_thread() {
+        let mut dice = Dice::new(7);
+        for n_threads in [1, 2, 5, 40] {
+            let (mut ours, mut expected) = (Accesses::default(), BTreeMap::new());
+            for time in 0..400 {
+                // In order for a while, then at random.
+                let thread = match time / 100 % 2 {
+                    0 => time % n_threads,
+                    _ => dice.below(n_threads),
+                };
+                let line = dice.below(9);
+                let [thread, time, line] = [thread, time, line].map(|n| n as u32);
+                let now = Access { thread, time, line };
+                ours.note(now);
+                expected.insert(thread, now);
+                let mut found = ours.all.clone();
+                found.sort_by_key(|a| a.thread);
+                assert!(
+                    found.iter().eq(expected.values()),
+                    "{n_threads} threads, {time}"
+                );
+            }
+        }
+    }
+}
