@@ -48,6 +48,7 @@ fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(traces::diagnosed, m)?)?;
     m.add_function(wrap_pyfunction!(traces::loo, m)?)?;
     m.add_function(wrap_pyfunction!(traces::compared, m)?)?;
+    m.add_function(wrap_pyfunction!(sampling::predicted, m)?)?;
     m.add_function(wrap_pyfunction!(traces::report, m)?)?;
     m.add_function(wrap_pyfunction!(traces::figure, m)?)?;
     m.add_function(wrap_pyfunction!(weather::weather_train, m)?)?;

@@ -5,14 +5,14 @@ use crate::attend::attended;
 use crate::devices::request;
 use crate::errors::{named, raised, spelled};
 use crate::notebook::Notebook;
-use crate::traces::words_of;
+use crate::traces::{Source as Given, words_of, worked};
 use fitzroy::ErrorKind;
 use fitzroy::data::Dataset;
 use fitzroy::draws::Trace;
 use fitzroy::fit::sample::Init;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::model::{Model, Role};
-use fitzroy::run::{CoordinateChoice, Settings};
+use fitzroy::run::{Caller, CoordinateChoice, Settings, predict};
 use fitzroy_session::device::Request;
 use fitzroy_session::face::Face;
 use fitzroy_session::{Fit, Sampling, Source, Text, memory_limit};
@@ -69,6 +69,39 @@ pub(crate) fn sample<'py>(
     let run_settings = settings_of(settings)?;
     let run = Run::new(settings, progress)?;
     run.sampled(py, &model, &data, run_settings, "model", |s| s.run())
+}
+
+/// What `text`, fitted with `draws`, predicts for `data`; parameters in `redraw` are drawn from their priors.
+///
+/// # Errors
+/// What is wrong with model, draws or data.
+#[pyfunction]
+pub(crate) fn predicted<'py>(
+    py: Python<'py>,
+    text: &str,
+    draws: &Bound<'py, PyAny>,
+    data: &Bound<'py, PyDict>,
+    redraw: Vec<String>,
+    settings: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let model = Model::parse(text).map_err(raised)?;
+    let data = dataset(data)?;
+    let settings = settings_of(settings)?;
+    let source = Given::new(draws)?;
+    let made = worked(py, || {
+        let redraw: Vec<&str> = redraw.iter().map(String::as_str).collect();
+        predict(
+            &model,
+            &source.whole()?,
+            &data,
+            &redraw,
+            &settings,
+            &Caller::silent(),
+        )
+    })?;
+    let out = PyDict::new(py);
+    trace_of(py, &out, made)?;
+    Ok(out)
 }
 
 /// A run as Python asks for it.

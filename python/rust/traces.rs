@@ -22,16 +22,24 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// A path, or groups of arrays.
-enum Source {
+pub(crate) enum Source {
     At(PathBuf),
     Here(Trace),
 }
 
 impl Source {
-    fn new(given: &Bound<'_, PyAny>) -> PyResult<Source> {
+    pub(crate) fn new(given: &Bound<'_, PyAny>) -> PyResult<Source> {
         match given.cast::<PyDict>() {
             Ok(dict) => Ok(Source::Here(trace(dict)?)),
             Err(_) => Ok(Source::At(given.extract()?)),
+        }
+    }
+
+    /// The draws, some of them where there are very many.
+    pub(crate) fn whole(self) -> fitzroy::Result<Trace> {
+        match self {
+            Source::At(path) => thinned(&path, &*silent()),
+            Source::Here(trace) => Ok(trace),
         }
     }
 
@@ -44,7 +52,7 @@ impl Source {
 }
 
 /// Looks for Ctrl-C meanwhile, which raises as soon as the work has ended: it takes seconds.
-fn worked<T: Send>(
+pub(crate) fn worked<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> fitzroy::Result<T> + Send,
 ) -> PyResult<T> {
@@ -230,10 +238,7 @@ pub(crate) fn figure(
     let sources = sources.collect::<PyResult<Vec<_>>>()?;
     let names: Vec<String> = given.iter().map(|(name, _)| name.clone()).collect();
     let scene = worked(py, || {
-        let traces = sources.into_iter().map(|source| match source {
-            Source::At(path) => thinned(&path, &*silent()),
-            Source::Here(trace) => Ok(trace),
-        });
+        let traces = sources.into_iter().map(Source::whole);
         let traces = traces.collect::<fitzroy::Result<Vec<Trace>>>()?;
         figure_of(&traces.iter().collect::<Vec<_>>(), &names, kind, &wanted)
     })?;

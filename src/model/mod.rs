@@ -31,8 +31,9 @@ pub mod families;
 pub mod foreign;
 pub mod functions;
 pub mod joint;
-mod names;
+pub(crate) mod names;
 mod parse;
+mod prediction;
 mod print;
 mod source;
 mod token;
@@ -146,39 +147,6 @@ impl Model {
     /// Matches the model with `data`: sizes and labels of dims, indices, checked values.
     pub fn bind(&self, data: &crate::data::Dataset) -> Result<Binding> {
         bind::bind(self, data)
-    }
-
-    /// The same model with every parameter drawn from its prior, in the order in which they depend
-    /// on one another.
-    ///
-    /// `None` where such draws have not the joint prior: a `bounded` prior lacks the normalising
-    /// term that may depend on other parameters; `ordered` elements, and those given the step before
-    /// them, are not drawn one by one.
-    pub(crate) fn with_parameters_drawn(&self) -> Option<Model> {
-        let mut out = self.clone();
-        for (i, statement) in out.statements.iter_mut().enumerate() {
-            let Statement::Sampled(s) = statement else {
-                continue;
-            };
-            if self
-                .recurrences()
-                .iter()
-                .flatten()
-                .any(|&member| member == i)
-            {
-                return None;
-            }
-            let role = self.symbols().get(&s.name.text).map(|s| s.role);
-            if role != Some(Role::Parameter) {
-                continue;
-            }
-            let bounded = |l: &ast::Limits| l.kind == ast::LimitKind::Bounded;
-            if s.ordered || s.limits.as_ref().is_some_and(bounded) {
-                return None;
-            }
-            s.predicted = true;
-        }
-        Some(out)
     }
 
     /// An error about this model at `span`.

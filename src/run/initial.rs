@@ -21,7 +21,12 @@ pub(super) struct Placing<'a> {
     back: (Function, Workspace),
     there: (Function, Workspace),
     inputs: Vec<f64>,
+    /// Whether values may lie at the ends of their range, where coordinates are infinite.
+    edges: bool,
 }
+
+/// Stands for an infinite coordinate: its value is the end of the range, as f64 has it.
+const FAR: f64 = 700.0;
 
 impl<'a> Placing<'a> {
     /// For the variables `names`, in what is `chosen`.
@@ -42,7 +47,28 @@ impl<'a> Placing<'a> {
             there: compile(&inverse.there, &there)?,
             inputs: vec![0.0; inverse.n_inputs],
             inverse,
+            edges: false,
         })
+    }
+
+    /// Values may also lie at the ends of their range: draws are rounded.
+    pub(super) fn with_edges(self) -> Self {
+        Placing {
+            edges: true,
+            ..self
+        }
+    }
+
+    /// The variables, in the order in which [`Placing::fill`] takes them.
+    pub(super) fn placed(&self) -> &[Placed] {
+        &self.inverse.placed
+    }
+
+    /// Takes the elements of each variable.
+    pub(super) fn fill<'v>(&mut self, values: impl Iterator<Item = &'v [f64]>) {
+        for (placed, values) in self.inverse.placed.iter().zip(values) {
+            self.inputs[placed.input..][..values.len()].copy_from_slice(values);
+        }
     }
 
     /// Whether all coordinates are those of given variables.
@@ -90,10 +116,14 @@ impl<'a> Placing<'a> {
             let mut at = parameter.offset;
             for _ in &placed.coordinates {
                 let u = function.output(workspace, k);
-                if let Some(i) = u.iter().position(|u| !u.is_finite()) {
+                let place = &mut position[at..at + u.len()];
+                place.copy_from_slice(u);
+                if self.edges {
+                    place.iter_mut().for_each(|u| *u = u.clamp(-FAR, FAR));
+                }
+                if let Some(i) = place.iter().position(|u| !u.is_finite()) {
                     return Err(self.outside(placed, i));
                 }
-                position[at..at + u.len()].copy_from_slice(u);
                 at += u.len();
                 k += 1;
             }

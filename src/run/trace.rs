@@ -1,6 +1,7 @@
 //! Draws and data in the layout of ArviZ.
 
 mod facts;
+mod predictions;
 mod slices;
 
 pub(super) use facts::settings_json;
@@ -181,13 +182,7 @@ impl Collect<'_> {
 
     /// Makes whole numbers of the values of discrete parameters.
     fn count_discrete(&self, variables: &mut [Variable]) {
-        for variable in variables {
-            if let Column::Real(values) = &variable.values
-                && self.is_discrete(&variable.name)
-            {
-                variable.values = Column::Integer(values.iter().map(|&x| x as i64).collect());
-            }
-        }
+        count(variables, |name| self.is_discrete(name));
     }
 
     /// Whether `name` is a discrete parameter, or missing data with a discrete distribution.
@@ -453,3 +448,14 @@ pub(super) fn statistics_columns(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+
+/// Makes whole numbers of the values of variables that are `discrete`.
+fn count(variables: &mut [Variable], discrete: impl Fn(&str) -> bool) {
+    for variable in variables {
+        if let Column::Real(values) = &variable.values
+            && discrete(&variable.name)
+        {
+            variable.values = Column::Integer(values.iter().map(|&x| x as i64).collect());
+        }
+    }
+}

@@ -14,6 +14,7 @@ from .curves.solve import processors
 from .data import bound, seed_of, starts_of
 from .progress import Progress, progress, tell
 from .results import groups_of, only, tree, warn_of
+from .traces import draws_of
 
 __all__ = ["Model", "draw", "in_background", "run", "settings_of"]
 
@@ -152,6 +153,44 @@ class Model:
             prior_only=True,
             progressbar=False,
         )
+
+    def predict(
+        self,
+        draws: Any,
+        data: Any = None,
+        *,
+        coords: Mapping[str, Any] | None = None,
+        redraw: str | Iterable[str] = (),
+        var_names: Iterable[str] | None = None,
+        random_seed: Any = None,
+        log_likelihood: bool = False,
+        cores: int | None = None,
+    ) -> Any:
+        """What the model predicts for `data` that it was not fitted to, once for each of `draws`.
+
+        `draws` are what `sample` returned, what ArviZ keeps, or a path, see `read`. Observed
+        variables that `data` do not hold are predicted. Dims of parameters keep their labels, so that
+        `data` may hold some groups of those that were fitted, in any order; constants that have no
+        other dims need not be given again. Parameters in `redraw` are not taken from the draws but
+        drawn from their priors given all they depend on: for groups that were not seen.
+
+        Returns an xarray DataTree (InferenceData with ArviZ before 1) with the group `predictions`:
+        observed variables, `predict` lines, redrawn parameters and deterministics. Observed
+        variables that `data` do hold are predicted beside them, and with `log_likelihood=True` the
+        group `log_likelihood` says how likely they were: held-out data are scored so.
+
+        Raises ValueError for labels that were not fitted, and for what is wrong with data or draws.
+        """
+        given = bound(data, coords, self.text)
+        settings = {
+            "seed": seed_of(random_seed),
+            "threads": cores or processors(),
+            "log_likelihood": log_likelihood,
+        }
+        names = [redraw] if isinstance(redraw, str) else [str(name) for name in redraw]
+        raw = _fitzroy.predicted(self.text, draws_of(draws), given.arrays, names, settings)
+        groups = only(groups_of(raw), var_names, "model", ["predictions"])
+        return tree(raw, groups, given.coords)
 
 
 def settings_of(

@@ -23,12 +23,21 @@ def groups_of(raw: dict[str, Any]) -> Groups:
     return {name: dict(variables) for name, variables in raw["groups"].items()}
 
 
-def only(groups: Groups, var_names: Iterable[str] | None, what: str) -> Groups:
+#: Groups of which a caller may want some variables alone.
+OF_DRAWS = ("posterior", "warmup_posterior", "prior")
+
+
+def only(
+    groups: Groups,
+    var_names: Iterable[str] | None,
+    what: str,
+    among: Iterable[str] = OF_DRAWS,
+) -> Groups:
     """Groups of draws with these variables alone, of the model or whatever it is."""
     if var_names is None:
         return groups
     wanted = set(var_names)
-    for name in ("posterior", "warmup_posterior", "prior"):
+    for name in among:
         if name in groups:
             missing = wanted - set(groups[name])
             if missing:
