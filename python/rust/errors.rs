@@ -29,11 +29,28 @@ pub(crate) fn spelled(text: &str) -> String {
     for (of_library, here) in CALLED {
         text = text.replace(of_library, here);
     }
+    text = fixed(&text);
     Spelling::Arguments.spell(&text).into_owned()
 }
 
+/// `⟨fix b=2⟩` as `fixed={'b': 2}`.
+fn fixed(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, found)) = rest.split_once("⟨fix ") {
+        let Some((said, after)) = found.split_once('⟩') else {
+            break;
+        };
+        let (name, value) = said.split_once('=').unwrap_or((said, "VALUE"));
+        out += &format!("{before}fixed={{'{name}': {value}}}");
+        rest = after;
+    }
+    out + rest
+}
+
 /// Settings of the library that have another name here: PyMC's, SciPy's, or one of our own.
-const CALLED: [(&str, &str); 5] = [
+const CALLED: [(&str, &str); 6] = [
+    ("⟨ci ", "⟨confidence "),
     ("⟨seed", "⟨random_seed"),
     ("⟨missing drop⟩", "⟨nan_policy omit⟩"),
     ("⟨var⟩", "var_name"),

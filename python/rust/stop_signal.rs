@@ -7,7 +7,7 @@ use fitzroy::run::CoordinateChoice;
 use fitzroy::{Error, ErrorKind, Named};
 use fitzroy_session::stop_signal::StudyFit;
 use fitzroy_stop_signal::config::{Config, default_of};
-use fitzroy_stop_signal::data;
+use fitzroy_stop_signal::data::{self, Options};
 use fitzroy_stop_signal::model::Kind;
 use fitzroy_stop_signal::simulate::simulate;
 use pyo3::prelude::*;
@@ -55,11 +55,11 @@ pub(crate) fn stop_signal_fit<'py>(
     settings: &Bound<'py, PyDict>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked = fitzroy_cli::requests::stop_signal_fit(&words);
-    let (spec, options) = asked.map_err(raised)?;
-    let study = py
-        .detach(|| data::parse(study, source, &options))
-        .map_err(raised)?;
+    let asked = py.detach(|| {
+        let read = |options: &Options| data::parse(study, source, options);
+        fitzroy_cli::requests::stop_signal_fit(&words, read)
+    });
+    let (spec, study) = asked.map_err(raised)?;
     let text = spec.text();
     let model = Model::parse(&text).map_err(raised)?;
     let data = spec.data(&study);

@@ -361,3 +361,20 @@ def test_advice_is_given_in_arguments_of_python():
     with pytest.warns(fz.ConvergenceWarning):
         draws = fz.Model(funnel).sample(draws=50, tune=50, random_seed=1, progressbar=False)
     assert "--" not in draws.posterior.attrs["findings"]
+
+
+def test_axes_of_a_dataset_are_told_by_their_names():
+    xr = pytest.importorskip("xarray")
+    model = fz.Model("data Z[a, b]\nr[a] ~ Normal(0, 100)\nZ ~ Normal(r, 1)")
+    given = {"draws": 50, "tune": 50, "random_seed": 1, "progressbar": False}
+    for shape in ((3, 3), (3, 2)):
+        values = 10.0 * np.arange(np.prod(shape)).reshape(shape)
+        coords = {"a": list("xyz"), "b": list(range(shape[1]))}
+        data = xr.Dataset({"Z": (("a", "b"), values)}, coords=coords)
+        first, turned = (model.sample(d, **given) for d in (data, data.transpose("b", "a")))
+        np.testing.assert_array_equal(first.posterior["r"], turned.posterior["r"])
+        assert list(turned.posterior.coords["a"].values) == list("xyz")
+        of_array = model.sample({"Z": data["Z"].T}, coords={"a": list("xyz")}, **given)
+        np.testing.assert_array_equal(first.posterior["r"], of_array.posterior["r"])
+    with pytest.raises(ValueError, match=r"dims \(b, c\); the model has \(a, b\)"):
+        model.sample({"Z": data["Z"].rename(a="c").transpose("b", "c")}, **given)

@@ -90,7 +90,7 @@ def test_groups_that_were_not_seen_are_drawn_from_their_prior(fitted):
     model, draws = fitted
     new = {"x": [0.0, 0.0, 1.0], "g": ["centre", "north", "far"],
            "width": [1.0, 2.0, 1.0], "group": ["centre", "far", "north"]}
-    with pytest.raises(ValueError, match="dim `group` of `u` has other labels|shape"):
+    with pytest.raises(ValueError, match="dim `group` of `u` has labels that were not fitted"):
         model.predict(draws, new)
     with pytest.raises(ValueError, match="centre"):
         model.predict(draws, {"x": [0.0], "g": ["centre"]})
@@ -178,6 +178,8 @@ def test_labels_keep_their_places():
 @pytest.mark.parametrize(
     ("data", "settings", "words"),
     [
+        ({"x": [1.0], "g": ["west"]}, {"log_likelihood": True}, "log_likelihood: the data hold no"),
+        ({"x": [np.nan], "g": ["west"]}, {}, "`x`"),
         ({"x": [1.0]}, {}, "g"),
         ({"x": [1.0], "g": ["up"]}, {}, "up"),
         ({"x": [1.0], "g": ["west"]}, {"redraw": "v"}, "redraw: `v` is no parameter"),
@@ -250,3 +252,88 @@ def test_predictions_are_those_of_pymc():
     for k in range(3):
         two = stats.ks_2samp(ours["y"].values[..., k].ravel(), theirs["y"].values[..., k].ravel())
         assert two.pvalue > 1e-3
+
+
+def test_numbers_over_whole_data_are_those_of_the_fit():
+    model = fz.Model("""
+        data y[obs], x[obs], n[obs]
+        let z = (x - mean(x)) / sd(x)
+        let half = 1.5 * max(abs(z))
+        a ~ Normal(0, 9)
+        b ~ Normal(0, 9)
+        s ~ HalfNormal(1)
+        mu[obs] = a + b * z / half + n / sum(n)
+        predict top = max(x)
+        y ~ Normal(mu, s)
+    """)
+    rng = np.random.default_rng(2)
+    x, n = rng.normal(10, 1, size=80), rng.integers(1, 5, size=80)
+    y = 2 * x + rng.normal(0, 0.3, size=80)
+    draws = model.sample({"x": x, "y": y, "n": n}, **GIVEN)
+    new = np.array([11.0])
+    made = model.predict(draws, {"x": new, "n": [2]}, random_seed=1).predictions
+    half = 1.5 * np.abs((x - x.mean()) / x.std(ddof=1)).max()
+    z = (new - x.mean()) / x.std(ddof=1)
+    want = _flat(draws, "a") + _flat(draws, "b") * z[0] / half + 2 / n.sum()
+    np.testing.assert_allclose(made["mu"].values.ravel(), want, rtol=1e-9)
+    assert abs(made["y"].values.mean() - 22) < 0.3 and (made["top"].values == 11).all()
+    with pytest.raises(ValueError, match="the draws do not hold `[nx]`"):
+        model.predict({"posterior": dict(draws.posterior.data_vars)}, {"x": new, "n": [2]})
+
+
+def test_rows_that_depend_on_those_fitted_are_refused():
+    model = fz.Model("data y[obs], x[obs]\nm ~ Normal(0, 1)\n"
+                     "let K = exp(-(x[obs] - x[obs'])^2) + 0.1 * identity(obs)\n"
+                     "y ~ MvNormal(m, cov=K)")
+    x = np.arange(5.0)
+    draws = model.sample({"x": x, "y": np.sin(x)}, **GIVEN)
+    with pytest.raises(ValueError, match="the elements of `y` over `obs` depend on each other"):
+        model.predict(draws, {"x": [0.5, 1.5]})
+    again = model.predict(draws, {"x": x}, random_seed=1).predictions["y"]
+    assert again.shape == (4, 250, 5)
+
+
+def test_values_that_are_missing_are_not_those_of_other_rows():
+    model = fz.Model("data y[obs], x[obs]\nb ~ Normal(0, 3)\nx ~ Normal(0, 1)\n"
+                     "let m = b * x\ny ~ Normal(m, 1)")
+    x = np.array([1.0, np.nan, -1.0, 2.0])
+    draws = model.sample({"x": x, "y": [2.0, 9.0, -2.0, 4.0]}, **GIVEN)
+    with pytest.raises(ValueError, match="`x` has missing elements, which were not fitted"):
+        model.predict(draws, {"x": [0.0, np.nan]})
+    made = model.predict(draws, {"obs": [0, 1]}, random_seed=1).predictions
+    assert abs(made["x"].values.std() - 1) < 0.1
+
+
+def test_some_groups_in_any_form():
+    pd = pytest.importorskip("pandas")
+    g = np.repeat(list("abc"), 20)
+    y = np.repeat([1.0, 3.0, 5.0], 20) + np.random.default_rng(1).normal(0, 0.1, size=60)
+    rows = fz.Model("data y[obs], g[obs] in unit\na[unit] ~ Normal(0, 5)\ny ~ Normal(a[g], 0.1)")
+    draws = rows.sample(pd.DataFrame({"y": y, "g": g}), **GIVEN)
+    forms = [
+        ["c", "a"],
+        pd.Categorical(["c", "a"]),
+        pd.Categorical(["c", "a"], categories=list("cba")),
+    ]
+    for given in forms:
+        made = rows.predict(draws, pd.DataFrame({"g": given}), random_seed=1).predictions
+        np.testing.assert_allclose(made["y"].mean(("chain", "draw")), [5, 1], atol=0.1)
+    nested = fz.Model("data y[obs], school[obs] in schools, region[schools] in regions\n"
+                      "r[regions] ~ Normal(0, 5)\na[schools] ~ Normal(r[region], 1)\n"
+                      "mu[obs] = a[school] + 0 * r[region[school]]\ny ~ Normal(mu, 0.1)")
+    given = {"y": y, "school": g, "schools": list("abc"), "region": ["n", "n", "s"]}
+    draws = nested.sample(given, **GIVEN)
+    made = nested.predict(draws, {"school": ["c", "a"]}, random_seed=1).predictions
+    np.testing.assert_allclose(made["y"].mean(("chain", "draw")), [5, 1], atol=0.1)
+    each = fz.Model("data y[schools], sigma[schools]\nmu ~ Normal(0, 5)\n"
+                    "theta[schools] ~ Normal(mu, 5)\ny ~ Normal(theta, sigma)")
+    given = {"y": [1.0, 3.0, 5.0], "sigma": [0.1] * 3}
+    draws = each.sample(given, coords={"schools": list("abc")}, **GIVEN)
+    for labels, want in (("ca", [5, 1]), ("cba", [5, 3, 1])):
+        new = {"sigma": [0.1] * len(labels)}
+        made = each.predict(draws, new, coords={"schools": list(labels)}, random_seed=1)
+        np.testing.assert_allclose(
+            made.predictions["y"].mean(("chain", "draw")), want, atol=0.1
+        )
+    with pytest.raises(ValueError, match="give labels of `schools`"):
+        each.predict(each.sample(given, **GIVEN), {"sigma": [0.1, 0.1]})

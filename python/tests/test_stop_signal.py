@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import warnings
@@ -207,3 +208,43 @@ def test_the_environment_is_found_and_set_up(tmp_path, monkeypatch, capsys):
     if memory is None:
         with pytest.raises(ValueError, match="CUDA"):
             stop_signal.configure_pytensor_gpu("cuda")
+
+
+FEW = {"draws": 50, "tune": 50, "chains": 2, "cores": 2, "random_seed": 1, "progressbar": False}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_settings_of_a_run_are_not_taken_in_silence():
+    trials, _ = simulate_from_config(n_subjects=4, seed=3)
+    one = RDEXABCDModel().fit(trials, block="2/4", **FEW)
+    assert list(one.posterior.coords["subject"].values) == ["s002"]
+    for given in ({"block": "nonsense"}, {"seed": 3}, {"dry_run": True}, {"past_turn": "off"}):
+        [name] = given
+        with pytest.raises(ValueError, match=name):
+            RDEXABCDModel().fit(trials, **given, **FEW)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tables_and_dicts_stand_for_the_files_of_the_program(tmp_path):
+    pd = pytest.importorskip("pandas")
+    trials, _ = simulate_from_config(n_subjects=4, seed=3)
+    children = pd.DataFrame({"subject": [f"s00{k}" for k in range(1, 5)], "age": [9.0, 10, 11, 12]})
+    children.to_csv(tmp_path / "children.csv", index=False)
+    priors = {"stop_mu": {"m": 0.2, "s": 0.2}}
+    (tmp_path / "priors.json").write_text(json.dumps(priors))
+    as_files = {
+        "subjects": tmp_path / "children.csv", "slope": "stop_mu=age",
+        "priors": tmp_path / "priors.json", "rt_range": "0.15:2.0", "columns": "rt=time",
+    }
+    as_values = {
+        "subjects": children, "slope": {"stop_mu": "age"}, "priors": priors,
+        "rt_range": (0.15, 2.0), "columns": {"rt": "time"},
+    }
+    named = trials.rename(columns={"rt": "time"})
+    named["stimulus"] = named["stimulus"] == 1
+    first, again = (RDEXABCDModel().fit(named, **given, **FEW) for given in (as_files, as_values))
+    slopes = [name for name in first.posterior if "age" in name]
+    assert slopes, list(first.posterior)
+    for name in ["stop_mu", *slopes]:
+        if name in first.posterior:
+            np.testing.assert_array_equal(first.posterior[name], again.posterior[name])

@@ -32,6 +32,7 @@ pub mod foreign;
 pub mod functions;
 pub mod joint;
 pub(crate) mod names;
+mod numbers;
 mod parse;
 mod prediction;
 mod print;

@@ -12,6 +12,19 @@ use crate::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Model {
+    /// Names of data with a distribution.
+    pub(crate) fn observed(&self) -> impl Iterator<Item = &str> {
+        let is_drawn = |name: &str| {
+            let mut all = self.statements.iter();
+            all.any(|s| matches!(s, Statement::Sampled(s) if s.name.text == name))
+        };
+        let names = self.statements.iter().filter_map(|s| match s {
+            Statement::Data(data) => Some(data.name.text.as_str()),
+            _ => None,
+        });
+        names.filter(move |name| is_drawn(name))
+    }
+
     /// The same model with every parameter drawn from its prior, in the order in which they depend
     /// on one another.
     ///

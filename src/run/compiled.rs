@@ -2,17 +2,21 @@
 
 mod change;
 mod conditionals;
+mod evaluation;
+mod functions;
 
 pub(super) use change::{Change, log_jacobian};
 pub(super) use conditionals::Conditionals;
+pub(super) use evaluation::{Evaluator, Frames, Written};
+
+use functions::{Functions, fills, frames, leaf};
 
 use crate::Result;
-use crate::fit::sample::Target;
 use crate::model::joint::{Chosen, Coordinates, Graphs, Joint, TermKind};
-use fitzroy_device::cpu::{Engine, Function, Workspace};
+use fitzroy_device::cpu::{Engine, Function};
 use fitzroy_device::gpu::text::{Precision, Source, emit_in};
 use fitzroy_device::lanes::Level;
-use fitzroy_graph::{Binary, NodeId, Op, Unary};
+use fitzroy_graph::{Binary, NodeId, Unary};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -122,71 +126,6 @@ fn places(joint: &Joint, graphs: &Graphs) -> Vec<Place> {
         }
     });
     place.collect()
-}
-
-/// Location, scale and signs of each sampled plate in turn, and where each plate stands among them.
-fn frames(graphs: &mut Graphs, places: &[Place]) -> (Vec<(usize, Option<usize>)>, Vec<NodeId>) {
-    let (mut slots, mut nodes) = (Vec::new(), Vec::new());
-    let frames = graphs.plates.iter().zip(&graphs.signs);
-    for (place, (&(m, s), &sign)) in places.iter().zip(frames) {
-        let at = nodes.len();
-        slots.push((at, sign.map(|_| at + 2)));
-        if place.sampled {
-            nodes.extend([m, s]);
-            nodes.extend(sign);
-        }
-    }
-    if nodes.is_empty() {
-        nodes.push(graphs.graph.lit(0.0));
-    }
-    (slots, nodes)
-}
-
-/// What chains evaluate, as the fields of [`Compiled`] of these names.
-struct Functions {
-    density: Function,
-    frames: Function,
-    whole: Function,
-    recorded: Option<Function>,
-}
-
-impl Functions {
-    /// Compiles them all. `total` is the density of all coordinates, `lp` that as written.
-    fn compile(
-        graphs: &Graphs,
-        frames: Vec<NodeId>,
-        (total, lp): (NodeId, NodeId),
-        compilation: Compilation,
-    ) -> Result<Self> {
-        let mut density = vec![graphs.density];
-        density.extend(graphs.gradient.iter().map(|p| p.adjoint));
-        let mut whole: Vec<NodeId> = graphs.plates.iter().flat_map(|&(m, s)| [m, s]).collect();
-        whole.push(total);
-        whole.extend(graphs.restored.iter().map(|(_, node)| node));
-        whole.extend(graphs.signs.iter().flatten());
-        let compile = |engine: Engine, nodes: &[NodeId]| {
-            let (graph, bindings) = (&graphs.graph, &graphs.bindings);
-            Function::compile_for(Level::detect(), engine, graph, bindings, nodes)
-        };
-        let engine = compilation.engine;
-        let of_draws = recorded_nodes(graphs, lp);
-        // What reads draws of discrete parameters is computed where these are drawn.
-        let sampled = graphs.discrete.is_empty();
-        let aside = compilation.aside && sampled && is_small(graphs, &of_draws);
-        std::thread::scope(|scope| {
-            let recorded = aside.then(|| scope.spawn(|| compile(engine, &of_draws)));
-            let density = compile(engine, &density);
-            let frames = compile(Engine::Interpreter, &frames);
-            let whole = compile(Engine::Interpreter, &whole);
-            let recorded = recorded.map(|thread| thread.join().expect("compiling does not panic"));
-            Ok(Functions {
-                recorded: recorded.transpose()?,
-                density: density?,
-                frames: frames?,
-                whole: whole?,
-            })
-        })
-    }
 }
 
 impl Compiled {
@@ -439,158 +378,5 @@ fn with_terms(mut graphs: Graphs, terms: Terms) -> Result<Graphs> {
     match graphs.gradient.is_empty() {
         true => Ok(graphs),
         false => Ok(graphs.with_gradient()),
-    }
-}
-
-fn leaf(graphs: &Graphs, param: NodeId) -> Leaf {
-    match graphs.graph.node(param).op {
-        Op::Param { offset } => Leaf {
-            offset,
-            len: graphs.graph.len(param),
-        },
-        _ => panic!("a gradient is taken with respect to parameters"),
-    }
-}
-
-/// Whether the leaves cover `dim` coordinates without gap or overlap.
-fn fills(leaves: &[Leaf], dim: usize) -> bool {
-    let mut sorted = leaves.to_vec();
-    sorted.sort_by_key(|l| l.offset);
-    let end = sorted
-        .iter()
-        .try_fold(0, |at, l| (l.offset == at).then_some(at + l.len));
-    end == Some(dim)
-}
-
-/// Locations and scales of all plates at a position.
-pub(super) struct Frames<'a> {
-    compiled: &'a Compiled,
-    function: &'a Function,
-    workspace: Workspace,
-    /// Whether all plates are there, or the sampled ones alone.
-    whole: bool,
-}
-
-impl Frames<'_> {
-    /// Evaluates them at `position`.
-    pub(super) fn run(&mut self, position: &[f64]) {
-        self.function.run(&mut self.workspace, position);
-    }
-
-    /// Location and scale of every element of plate `k` at the last position.
-    pub(super) fn of(&self, k: usize) -> (&[f64], &[f64]) {
-        let output = |i| self.function.output(&self.workspace, i);
-        let at = if self.whole {
-            2 * k
-        } else {
-            self.compiled.slots[k].0
-        };
-        (output(at), output(at + 1))
-    }
-
-    /// −1 or 1 for each coordinate of plate `k`, where it has the sign of its scale.
-    fn signs_of(&self, k: usize) -> Option<&[f64]> {
-        let signs = &self.compiled.graphs.signs;
-        let at = match self.whole {
-            true => {
-                let first = 2 * self.compiled.places.len() + 1 + self.compiled.integrated.len();
-                signs[k].map(|_| first + signs[..k].iter().flatten().count())
-            }
-            false => self.compiled.slots[k].1,
-        };
-        at.map(|at| self.function.output(&self.workspace, at))
-    }
-
-    /// The log density of all coordinates at the last position; only of [`Compiled::whole`].
-    pub(super) fn density(&self) -> f64 {
-        let at = 2 * self.compiled.places.len();
-        self.function.output(&self.workspace, at)[0]
-    }
-
-    /// Replaces standard normal numbers by the coordinates they stand for at the last position,
-    /// which are those of [`Compiled::plain`]; only of [`Compiled::whole`].
-    pub(super) fn restore(&self, position: &mut [f64]) {
-        let first = 2 * self.compiled.places.len() + 1;
-        for (k, &(offset, len)) in self.compiled.integrated.iter().enumerate() {
-            let values = self.function.output(&self.workspace, first + k);
-            position[offset..offset + len].copy_from_slice(values);
-        }
-    }
-}
-
-/// The log density as written, without sums in place of rows and with nothing integrated out: what
-/// others are compared with at some points. It needs no gradient, and no machine code.
-pub(super) struct Written {
-    /// The coordinates that the model is written in.
-    pub(super) chosen: Chosen,
-    density: Function,
-}
-
-impl Written {
-    /// Builds and compiles `terms` of `joint` in these `coordinates`, one for each plate.
-    pub(super) fn new(joint: &Joint, coordinates: &[Coordinates], terms: Terms) -> Result<Self> {
-        let graphs = with_terms(of_terms(joint, terms).plain_graphs(coordinates), terms)?;
-        let (graph, bindings) = (&graphs.graph, &graphs.bindings);
-        Ok(Written {
-            chosen: coordinates.into(),
-            density: Function::compile(graph, bindings, &[graphs.density])?,
-        })
-    }
-
-    /// What evaluates it, with memory of its own.
-    pub(super) fn evaluator(&self) -> impl FnMut(&[f64]) -> f64 {
-        let mut workspace = self.density.workspace();
-        move |position| {
-            self.density.run(&mut workspace, position);
-            self.density.output(&workspace, 0)[0]
-        }
-    }
-}
-
-/// Evaluates a compiled density; one for each chain. Allocates nothing after it was made.
-pub(super) struct Evaluator {
-    compiled: Arc<Compiled>,
-    workspace: Workspace,
-}
-
-impl Evaluator {
-    /// An evaluator with memory of its own.
-    pub(super) fn new(compiled: &Arc<Compiled>) -> Self {
-        Evaluator {
-            workspace: compiled.density.workspace(),
-            compiled: Arc::clone(compiled),
-        }
-    }
-
-    /// The log density alone.
-    pub(super) fn value(&mut self, position: &[f64]) -> f64 {
-        let density = &self.compiled.density;
-        density.run(&mut self.workspace, position);
-        density.output(&self.workspace, 0)[0]
-    }
-}
-
-impl Target for Evaluator {
-    fn dim(&self) -> usize {
-        self.compiled.dim
-    }
-
-    fn value_and_gradient(&mut self, position: &[f64], slope: &mut [f64]) -> f64 {
-        let value = self.value(position);
-        let compiled = &*self.compiled;
-        let parts = compiled.leaves.iter().enumerate();
-        let parts = parts.map(|(k, leaf)| {
-            let part = compiled.density.output(&self.workspace, k + 1);
-            (leaf.offset..leaf.offset + leaf.len, part)
-        });
-        if compiled.complete {
-            parts.for_each(|(at, part)| slope[at].copy_from_slice(part));
-        } else {
-            slope.fill(0.0);
-            for (at, part) in parts {
-                slope[at].iter_mut().zip(part).for_each(|(g, p)| *g += p);
-            }
-        }
-        value
     }
 }

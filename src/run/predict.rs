@@ -1,13 +1,16 @@
 //! What a fitted model predicts for data that it was not fitted to.
 
+mod fitted;
+mod place;
+
+use fitted::Fitted;
+use place::placed;
+
 use super::compiled::{Compiled, Terms};
-use super::initial::Placing;
-use super::kept::block_run;
 use super::records::Told;
 use super::{Caller, Settings, Timing, bind, trace};
-use crate::data::{Array, Dataset, Labels};
-use crate::draws::{Column, Group, Trace, Variable};
-use crate::fit::sample::{Draws, Run, Statistics};
+use crate::data::Dataset;
+use crate::draws::Trace;
 use crate::model::ast::{Keep, Statement};
 use crate::model::families::values_of;
 use crate::model::joint::{Chosen, Coordinates, Joint};
@@ -15,14 +18,14 @@ use crate::model::names::list;
 use crate::model::{Model, Role};
 use crate::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::text::Precision;
-use std::collections::BTreeSet;
 
 /// Draws what `model` predicts for `data`, once for each draw of the group `posterior` of `draws`.
 ///
 /// Observed variables that `data` do not hold are predicted: drawn from their distribution given
 /// the parameters. Dims of parameters keep the labels that they had, so that `data` may hold some
 /// groups of those that were fitted, in any order; constants that have no other dims need not be
-/// given again. Parameters in `redraw` are not taken from the draws but drawn from their priors,
+/// given again. Numbers that the model takes over whole data, such as `mean(x)`, are those of the
+/// data that were fitted, if the draws hold these. Parameters in `redraw` are not taken from the draws but drawn from their priors,
 /// given all they depend on: for groups that were not seen, say. Each prediction depends on the
 /// seed, the chain and the draw alone.
 ///
@@ -74,12 +77,21 @@ pub fn predict(
     };
     check_redrawn(model, redraw)?;
     let outcomes = outcomes(model, data);
-    let data = of_groups(model, draws, posterior, data, redraw);
+    if settings.log_likelihood && model.observed().all(|name| outcomes.contains(&name)) {
+        let message =
+            "⟨log_likelihood⟩: the data hold no observed variable, and so nothing to score";
+        return Err(wrong(message.into()));
+    }
+    let fitted = Fitted { model, draws };
+    let model = &model.with_numbers(&fitted.numbers(settings)?)?;
+    let data = fitted.with_groups(data, redraw);
     let predicting = model.for_prediction(&outcomes, redraw, &data)?;
     let joint = bind(&predicting, &data, settings)?;
+    check_whole(&joint)?;
     let chosen = Chosen::from(&vec![Coordinates::Centred; joint.plates().len()][..]);
     let compiled = Compiled::new(&joint, &chosen, Terms::All, settings.engine)?;
     let compiled_at = (caller.now)();
+    check_rows(&compiled, draws, &joint)?;
     let run = placed(&joint, &chosen, posterior, draws)?;
     let mut settings = settings.clone();
     settings.sampler.tune = 0;
@@ -112,16 +124,9 @@ fn wrong(message: String) -> Error {
 
 /// Observed data that are not given.
 fn outcomes<'a>(model: &'a Model, data: &Dataset) -> Vec<&'a str> {
-    let observed = |name: &str| {
-        let mut all = model.statements().iter();
-        all.any(|s| matches!(s, Statement::Sampled(s) if s.name.text == name))
-    };
-    let declared = model.statements().iter().filter_map(|s| match s {
-        Statement::Data(data) => Some(data.name.text.as_str()),
-        _ => None,
-    });
-    declared
-        .filter(|name| data.get(name).is_none() && observed(name))
+    model
+        .observed()
+        .filter(|name| data.get(name).is_none())
         .collect()
 }
 
@@ -152,150 +157,37 @@ fn check_redrawn(model: &Model, redraw: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The data with what belongs to the groups that were fitted: labels of the dims of parameters, and numbers that
-/// have no other dims.
-fn of_groups(
-    model: &Model,
-    draws: &Trace,
-    posterior: &Group,
-    data: &Dataset,
-    redraw: &[&str],
-) -> Dataset {
-    let mut out = data.clone();
-    let mut of_kept = BTreeSet::new();
-    for (name, symbol) in model.symbols() {
-        let is_kept = symbol.role == Role::Parameter && !redraw.contains(&name.as_str());
-        if !is_kept || posterior.variable(name).is_none() {
-            continue;
-        }
-        of_kept.extend(&symbol.dims);
-        for dim in &symbol.dims {
-            if data.get(dim).is_some() || model.symbols().contains_key(dim) {
-                continue;
+/// Refuses data with missing elements: their values are parameters of the fit.
+fn check_whole(joint: &Joint) -> Result<()> {
+    let arrays = &joint.binding().arrays;
+    match arrays.iter().find(|array| array.missing.is_some()) {
+        None => Ok(()),
+        Some(array) => Err(Error::new(
+            ErrorKind::Data,
+            format!(
+                "`{}` has missing elements, which were not fitted; give their values, or leave them out",
+                array.name
+            ),
+        )),
+    }
+}
+
+/// Refuses predictions of rows that depend on rows that were fitted: those of one draw of a vector
+/// over other rows.
+fn check_rows(compiled: &Compiled, draws: &Trace, joint: &Joint) -> Result<()> {
+    for drawn in compiled.graphs.drawn.iter().filter(|d| d.event_dims > 0) {
+        for dim in &drawn.dims[drawn.dims.len() - drawn.event_dims..] {
+            let bound = joint.binding().dim(dim);
+            let now = bound.map(|at| joint.binding().dims[at].coordinates());
+            if let (Some(before), Some(now)) = (draws.coords.get(dim), now)
+                && *before != now
+            {
+                let name = &drawn.name;
+                return Err(wrong(format!(
+                    "the elements of `{name}` over `{dim}` depend on each other, and others were \
+                     fitted: what these say of new ones must stand in the model, as `predict` lines"
+                )));
             }
-            let array = match draws.coords.get(dim) {
-                Some(Labels::Text(labels)) => {
-                    Array::text(dim, &[labels.len()], labels.clone(), "the draws")
-                }
-                Some(Labels::Integers(labels)) => {
-                    let numbers = labels.iter().map(|&l| l as f64).collect();
-                    Array::real(dim, &[labels.len()], numbers, "the draws")
-                }
-                None => continue,
-            };
-            out.insert(array);
-        }
-    }
-    let constants = draws.group("constant_data").map(|g| &g.variables);
-    for constant in constants.into_iter().flatten() {
-        let symbol = model.symbols().get(&constant.name);
-        let symbol = symbol.filter(|s| s.role == Role::Data && s.indexes.is_none());
-        let is_of_groups = symbol.is_some_and(|s| s.dims.iter().all(|dim| of_kept.contains(dim)));
-        if !is_of_groups || data.get(&constant.name).is_some() {
-            continue;
-        }
-        let values = match &constant.values {
-            Column::Real(values) => values.clone(),
-            Column::Integer(values) => values.iter().map(|&v| v as f64).collect(),
-            Column::Flag(values) => values.iter().map(|&v| f64::from(u8::from(v))).collect(),
-        };
-        out.insert(Array::real(
-            &constant.name,
-            &constant.shape,
-            values,
-            "the draws",
-        ));
-    }
-    out
-}
-
-/// The draws in the coordinates of the model.
-fn placed(joint: &Joint, chosen: &Chosen, posterior: &Group, draws: &Trace) -> Result<Run> {
-    let names: Vec<&str> = joint.parameters().iter().map(|p| &*p.name).collect();
-    let mut placing = Placing::new(joint, &names, chosen)?.with_edges();
-    let variables = names.iter().map(|name| variable(posterior, name));
-    let variables = variables.collect::<Result<Vec<_>>>()?;
-    let shape = variables.first().and_then(|v| v.shape.first_chunk());
-    let [n_chains, n_draws] = *shape.unwrap_or(&[1, 1]);
-    let mut columns = Vec::new();
-    for placed in placing.placed() {
-        let variable = variables[placed.parameter];
-        if variable.shape.first_chunk() != Some(&[n_chains, n_draws]) {
-            return Err(wrong(format!(
-                "`{}` has shape {:?} in the draws, which does not begin with {n_chains} chains of \
-                 {n_draws} draws",
-                variable.name, variable.shape
-            )));
-        }
-        check_shape(joint, draws, variable, &placed.shape)?;
-        let Column::Real(values) = &variable.values else {
-            return Err(wrong(format!(
-                "the draws of `{}` are no real numbers",
-                variable.name
-            )));
-        };
-        columns.push((values.as_slice(), placed.shape.iter().product::<usize>()));
-    }
-    let dim = joint.n_params();
-    let mut chains = Vec::with_capacity(n_chains);
-    for chain in 0..n_chains {
-        let mut positions = vec![0.0; n_draws * dim];
-        for draw in 0..n_draws {
-            let row = chain * n_draws + draw;
-            placing.fill(
-                columns
-                    .iter()
-                    .map(|(values, len)| &values[row * len..][..*len]),
-            );
-            let at = |error: Error| error.context(format!("chain {chain}, draw {draw}"));
-            placing
-                .place(&mut positions[draw * dim..][..dim])
-                .map_err(at)?;
-        }
-        chains.push(Draws {
-            positions,
-            statistics: Statistics {
-                lp: vec![f64::NAN; n_draws],
-                ..Statistics::default()
-            },
-        });
-    }
-    Ok(Run {
-        dim,
-        ..block_run(chains, 0)
-    })
-}
-
-fn variable<'a>(posterior: &'a Group, name: &str) -> Result<&'a Variable> {
-    posterior.variable(name).ok_or_else(|| {
-        let has = posterior.variables.iter().map(|v| v.name.as_str());
-        wrong(format!(
-            "the draws have no `{name}`, which the model needs; they have {}. If `{name}` belongs to data that \
-             were not fitted, ⟨redraw {name}⟩ draws it from its prior",
-            list(has, 12)
-        ))
-    })
-}
-
-/// That a parameter has the dims of its draws, with the labels that these had.
-fn check_shape(joint: &Joint, draws: &Trace, variable: &Variable, shape: &[usize]) -> Result<()> {
-    let (name, fitted) = (&variable.name, variable.shape.get(2..).unwrap_or_default());
-    let advice = format!("⟨redraw {name}⟩ draws it from its prior");
-    if fitted != shape {
-        return Err(wrong(format!(
-            "`{name}` has shape {fitted:?} in the draws, and {shape:?} with these data; give data of the same \
-             groups, or {advice}"
-        )));
-    }
-    for dim in variable.dims.iter().skip(2) {
-        let Some(bound) = joint.binding().dim(dim) else {
-            continue;
-        };
-        let now = joint.binding().dims[bound].coordinates();
-        if draws.coords.get(dim).is_some_and(|before| *before != now) {
-            return Err(wrong(format!(
-                "dim `{dim}` of `{name}` has other labels in the draws; give no labels of `{dim}`, or {advice}"
-            )));
         }
     }
     Ok(())

@@ -3,8 +3,10 @@
 mod facts;
 mod predictions;
 mod slices;
+mod statistics;
 
 pub(super) use facts::settings_json;
+pub(super) use statistics::statistics_columns;
 
 use super::compiled::Compiled;
 use super::integrated::Integrated;
@@ -24,7 +26,7 @@ use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
 use fitzroy_device::cpu::{Engine, Function};
 use fitzroy_graph::NodeId;
 use slices::Piece;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything the trace of a model is made from.
@@ -143,41 +145,6 @@ impl Collect<'_> {
             chain.statistics = statistics;
         }
         Ok(groups)
-    }
-
-    /// The trace of independent draws where nothing was sampled: `parameters` and deterministics
-    /// as `prior`, then predictions, replicates and data.
-    pub(super) fn drawn(&self, parameters: &BTreeSet<&str>, run: &Run) -> Result<Trace> {
-        let (n_chains, n_draws) = (run.chains.len(), run.n_draws());
-        let graphs = &self.compiled.graphs;
-        let computed: Vec<Recorded> = [&graphs.recorded[..], &graphs.predicted].concat();
-        let mut variables = self.replicates(
-            |_| true,
-            &computed,
-            &self.positions(run, n_draws, Integrated::none(0)),
-        )?;
-        self.count_discrete(&mut variables);
-        let group_of = |name: &str| match graphs.drawn.iter().find(|d| d.name == name) {
-            Some(drawn) if drawn.observed => 2,
-            Some(_) => usize::from(!parameters.contains(name)),
-            None => usize::from(!graphs.recorded.iter().any(|r| r.name == name)),
-        };
-        let mut sorted = [Vec::new(), Vec::new(), Vec::new()];
-        for variable in variables {
-            sorted[group_of(&variable.name)].push(variable);
-        }
-        let names = ["prior", "predictions", "prior_predictive"];
-        let named = names.iter().zip(sorted);
-        let filled = named.filter(|(name, all)| **name == "prior" || !all.is_empty());
-        let mut groups: Vec<Group> = filled
-            .map(|(name, all)| self.told.group(name, all))
-            .collect();
-        groups.extend(self.data());
-        Ok(Trace {
-            coords: self.coords(&groups, n_draws, n_chains),
-            groups,
-            attributes: self.attributes(run, &[]),
-        })
     }
 
     /// Makes whole numbers of the values of discrete parameters.
@@ -409,46 +376,6 @@ pub(super) fn variables(
     columns.into_iter().zip(arrays).map(one).collect()
 }
 
-/// One variable per statistic, `lp` replaced by the given.
-pub(super) fn statistics_columns(
-    chains: &[Statistics],
-    n_draws: usize,
-    lp: Vec<f64>,
-) -> Vec<Variable> {
-    fn all<T: Copy>(chains: &[Statistics], pick: impl Fn(&Statistics) -> &[T]) -> Vec<T> {
-        chains.iter().map(pick).collect::<Vec<_>>().concat()
-    }
-    let real = |pick: fn(&Statistics) -> &[f64]| Column::Real(all(chains, pick));
-    let whole = |pick: fn(&Statistics) -> &[i64]| Column::Integer(all(chains, pick));
-    let flag = |pick: fn(&Statistics) -> &[bool]| Column::Flag(all(chains, pick));
-    let columns = [
-        ("lp", Column::Real(lp)),
-        ("acceptance_rate", real(|s| &s.acceptance_rate)),
-        ("diverging", flag(|s| &s.diverging)),
-        ("energy", real(|s| &s.energy)),
-        ("energy_error", real(|s| &s.energy_error)),
-        ("max_energy_error", real(|s| &s.max_energy_error)),
-        ("index_in_trajectory", whole(|s| &s.index_in_trajectory)),
-        ("n_steps", whole(|s| &s.n_steps)),
-        ("nonfinite", flag(|s| &s.nonfinite)),
-        ("reached_max_treedepth", flag(|s| &s.reached_max_treedepth)),
-        ("step_size", real(|s| &s.step_size)),
-        ("step_size_bar", real(|s| &s.step_size_bar)),
-        ("tree_depth", whole(|s| &s.tree_depth)),
-    ];
-    let variable = |(name, values): (&str, Column)| Variable {
-        name: name.into(),
-        dims: vec!["chain".into(), "draw".into()],
-        shape: vec![chains.len(), n_draws],
-        values,
-    };
-    columns.into_iter().map(variable).collect()
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
-
 /// Makes whole numbers of the values of variables that are `discrete`.
 fn count(variables: &mut [Variable], discrete: impl Fn(&str) -> bool) {
     for variable in variables {
@@ -459,3 +386,7 @@ fn count(variables: &mut [Variable], discrete: impl Fn(&str) -> bool) {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,8 +1,8 @@
 //! The command line: what may be said, with the help that explains it.
 
 use crate::commands::{
-    bench, compare, completions, curve_fit, data, diagnose, man, models, plot, report, sample,
-    slurm, stop_signal, validate, verify, weather,
+    bench, compare, completions, curve_fit, data, diagnose, man, models, plot, predict, report,
+    sample, slurm, stop_signal, validate, verify, weather,
 };
 use crate::progress::Style;
 use crate::{face, invocation, terminal};
@@ -46,6 +46,8 @@ pub(crate) enum Sampling {
 pub(crate) enum Command {
     #[command(flatten)]
     Sampling(Sampling),
+    /// Predicts for data that a model was not fitted to
+    Predict(Box<predict::PredictArgs>),
     /// Fits a curve to data by least squares
     CurveFit(Box<curve_fit::CurveFitArgs>),
     /// Shows what is read from a data file

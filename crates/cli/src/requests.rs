@@ -7,7 +7,7 @@ use clap::{ArgMatches, Command};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::face::Face;
 use fitzroy_session::weather::{Forecast, Scored};
-use fitzroy_stop_signal::data::Options;
+use fitzroy_stop_signal::data::{Options, Study};
 use fitzroy_stop_signal::model::Spec;
 use fitzroy_weather::train::Event;
 use serde_json::Value;
@@ -18,13 +18,16 @@ use std::sync::atomic::AtomicBool;
 /// Settings and their values, as `name=value`; `name` alone for one that is on.
 pub type Words = [String];
 
-/// The model of a stop-signal fit and how its trials are read, by the settings of
+/// The model of a stop-signal fit and its trials, which `read` reads, by the settings of
 /// `fitzroy stop-signal fit` that are about these.
 ///
 /// # Errors
-/// A setting is unknown or out of its range.
-pub fn stop_signal_fit(words: &Words) -> Result<(Spec, Options)> {
-    as_settings(stop_signal::FitArgs::asked(words))
+/// A setting is unknown, out of its range, or of a run; what is wrong with trials and subjects.
+pub fn stop_signal_fit(
+    words: &Words,
+    read: impl FnOnce(&Options) -> Result<Study>,
+) -> Result<(Spec, Study)> {
+    as_settings(stop_signal::FitArgs::asked(words, read))
 }
 
 /// Trains, by the settings of `fitzroy weather train`; the document of the training, with its advice.
@@ -156,6 +159,7 @@ fn without_placeholder(rest: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fitzroy_stop_signal::data;
 
     fn words(all: &[&str]) -> Vec<String> {
         all.iter().map(ToString::to_string).collect()
@@ -190,18 +194,30 @@ mod tests {
             "unit=ms",
             "any_order",
         ]);
-        let (spec, options) = stop_signal_fit(&asked).unwrap();
+        let trials = "subject,stimulus,response,rt,ssd\na,0,1,500,\nb,1,2,600,\n";
+        let read = |options: &Options| {
+            assert_eq!(options.unit_s, 0.001);
+            assert!(options.any_order);
+            data::parse(trials.as_bytes(), "a test", options)
+        };
+        let (spec, study) = stop_signal_fit(&asked, read).unwrap();
         assert_eq!(spec.nodes, 32);
         assert_eq!(spec.stop_lb, f64::NEG_INFINITY);
-        assert_eq!(options.unit_s, 0.001);
-        assert!(options.any_order);
+        assert_eq!(study.subjects, ["a", "b"]);
+        let one = [&asked[..], &words(&["block=2/2"])].concat();
+        assert_eq!(stop_signal_fit(&one, read).unwrap().1.subjects, ["b"]);
         for (word, want) in [
             ("stop_lb=high", "⟨stop_lb⟩ is `high`; give seconds, or none"),
             ("quad=99", "99 is not in 16..=32"),
             ("nothing=1", "unexpected argument '⟨nothing⟩' found"),
             ("help", "help and version"),
+            ("block=x", "⟨block⟩ is `x`"),
+            ("seed=3", "⟨seed⟩ is of the program's runs"),
+            ("dry_run", "⟨dry_run⟩ is of the program's runs"),
         ] {
-            let error = stop_signal_fit(&words(&[word])).unwrap_err().to_string();
+            let read = |options: &Options| data::parse(trials.as_bytes(), "a test", options);
+            let error = stop_signal_fit(&words(&[word]), read).unwrap_err();
+            let error = error.to_string();
             assert!(error.contains(want), "{error}");
             assert!(!error.contains("Usage"), "{error}");
         }

@@ -37,6 +37,7 @@ def bound(data: Any, coords: Mapping[str, Any] | None, text: str) -> Data:
     """
     declared, dims = _fitzroy.declared(text)
     indexes = {name: of for name, _, of in declared if of is not None}
+    dims_of = {name: of for name, of, _ in declared}
     needed = {name for name, _, _ in declared} | set(dims)
     out = Data()
     labels = dict(getattr(data, "coords", {})) if hasattr(data, "data_vars") else {}
@@ -44,7 +45,7 @@ def bound(data: Any, coords: Mapping[str, Any] | None, text: str) -> Data:
     for name, value in _items(data):
         name = str(name)
         try:
-            out.arrays[name] = _array(name, value)
+            out.arrays[name] = _array(name, _in_order(name, value, dims_of.get(name, ())))
         except TypeError:
             if name in needed:
                 raise
@@ -82,6 +83,20 @@ def _check_length(dim: str, n: int, declared: Any, arrays: Bound) -> None:
                 raise ValueError(
                     f"coords['{dim}'] has {n} labels; data['{name}'] has {size} along this dim"
                 )
+
+
+def _in_order(name: str, value: Any, dims: Sequence[str]) -> Any:
+    """An xarray variable with the axes that are called as the model's dims in the model's order."""
+    own = getattr(value, "dims", None)
+    if not hasattr(value, "transpose") or not isinstance(own, tuple) or len(own) != len(dims):
+        return value
+    if set(own) == set(dims):
+        return value.transpose(*dims)
+    if any(a in dims and a != b for a, b in zip(own, dims)):
+        raise ValueError(
+            f"data['{name}'] has dims ({', '.join(map(str, own))}); the model has ({', '.join(dims)})"
+        )
+    return value
 
 
 def _levels(column: Any) -> Any:

@@ -80,8 +80,9 @@ class _StopSignalModel:
         good enough; a processor computes in float64.
 
         Further settings are those of `fitzroy stop-signal fit`, by the same names: `unit='ms'`,
-        `rt_range='0.15:2.0'`, `priors='priors.toml'`, `stop_lb`, `deadline`, `centred`, ..., and
-        those of a run: `out`, `resume`, `metric`, ...
+        `rt_range=(0.15, 2.0)`, `priors` and `columns` as a file or a dict, `subjects` as a file or
+        a data frame with `slope='stop_mu=age'`, `stop_lb`, `deadline`, `centred`, ..., and those of
+        a run: `out`, `resume`, `metric`, ...
 
         Raises ValueError for what is wrong with trials or settings, with its place.
         """
@@ -106,11 +107,13 @@ class _StopSignalModel:
         asked = {"model": self.KIND, "pooling": "partial" if self.use_hierarchical else "none"}
         asked.update(settings)
         study, source = csv_of(data_df)
-        raw = draw(
-            lambda tick: _fitzroy.stop_signal_fit(study, source, words(asked), given, tick),
-            given,
-            progressbar,
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            named = words({k: _in_words(k, v, folder) for k, v in asked.items()})
+            raw = draw(
+                lambda tick: _fitzroy.stop_signal_fit(study, source, named, given, tick),
+                given,
+                progressbar,
+            )
         for warning in raw["warnings"]:
             warnings.warn(warning, UserWarning, stacklevel=2)
         warn_of(raw, stacklevel=2)
@@ -249,6 +252,25 @@ def setup_hpc_environment(
     return {"temp_dir": str(folder), "gpu_config": config}
 
 
+def _in_words(name: str, value: Any, folder: str) -> Any:
+    """A setting as the program takes it: a table, or what a file would say, as a file in `folder`."""
+    if name == "rt_range" and isinstance(value, (list, tuple)) and len(value) == 2:
+        return f"{value[0]}:{value[1]}"
+    if name == "columns" and isinstance(value, Mapping):
+        return ",".join(f"{field}={column}" for field, column in value.items())
+    if name == "slope" and isinstance(value, Mapping):
+        return [f"{parameter}={column}" for parameter, column in value.items()]
+    if name == "priors" and isinstance(value, Mapping):
+        path = Path(folder) / "priors.json"
+        path.write_text(json.dumps(value), encoding="utf-8")
+        return path
+    if name == "subjects" and not isinstance(value, (str, os.PathLike)):
+        path = Path(folder) / "subjects.csv"
+        path.write_bytes(csv_of(value, "subjects")[0])
+        return path
+    return value
+
+
 def _config(config: Any) -> str | None:
     if config is None:
         return None
@@ -281,24 +303,27 @@ def _frame(table: str) -> Any:
     return pd.read_csv(io.StringIO(table))
 
 
-def csv_of(data: Any) -> tuple[bytes, str]:
-    """Trials as CSV, and what messages call them."""
+def csv_of(data: Any, name: str = "data_df") -> tuple[bytes, str]:
+    """A table as CSV, and what messages call it."""
     if isinstance(data, (str, os.PathLike)):
         return Path(data).read_bytes(), os.fspath(data)
     if hasattr(data, "write_csv"):
-        return data.write_csv().encode(), "data_df"
+        return data.write_csv().encode(), name
     if isinstance(data, Mapping):
-        columns = {str(name): np.asarray(values) for name, values in data.items()}
-        lengths = {name: len(values) for name, values in columns.items()}
+        columns = {str(k): np.asarray(values) for k, values in data.items()}
+        columns = {k: v.astype(int) if v.dtype == bool else v for k, v in columns.items()}
+        lengths = {k: len(values) for k, values in columns.items()}
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"data_df: columns have different lengths: {lengths}")
+            raise ValueError(f"{name}: columns have different lengths: {lengths}")
         lines = [",".join(columns)]
         lines += [",".join(map(_cell, row)) for row in zip(*columns.values())]
-        return "\n".join(lines).encode(), "data_df"
+        return "\n".join(lines).encode(), name
     if hasattr(data, "to_csv"):
-        return str(data.to_csv(index=False)).encode(), "data_df"
+        flags = [c for c in data.columns if data[c].dtype == bool]
+        data = data.assign(**{c: data[c].astype(int) for c in flags}) if flags else data
+        return str(data.to_csv(index=False)).encode(), name
     raise TypeError(
-        f"data_df is a {type(data).__name__}; it may be a data frame, a dict of columns or the path "
+        f"{name} is a {type(data).__name__}; it may be a data frame, a dict of columns or the path "
         "of a CSV file"
     )
 

@@ -308,7 +308,7 @@ pub(crate) fn uses<'a>(statement: &'a Statement, visit: &mut impl FnMut(Use<'a>)
 }
 
 /// Visits the expressions of a statement.
-pub(super) fn expressions<'a>(statement: &'a Statement, visit: &mut impl FnMut(&'a Expr)) {
+pub(crate) fn expressions<'a>(statement: &'a Statement, visit: &mut impl FnMut(&'a Expr)) {
     match statement {
         Statement::Data(_) => {}
         Statement::Dim(dim) => {
@@ -331,7 +331,7 @@ pub(super) fn expressions<'a>(statement: &'a Statement, visit: &mut impl FnMut(&
     }
 }
 
-pub(super) fn names_in_expr<'a>(e: &'a Expr, before: bool, visit: &mut impl FnMut(Use<'a>)) {
+pub(crate) fn names_in_expr<'a>(e: &'a Expr, before: bool, visit: &mut impl FnMut(Use<'a>)) {
     match &e.kind {
         ExprKind::Number(_) => {}
         ExprKind::Name(name) => visit(Use {

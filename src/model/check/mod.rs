@@ -16,7 +16,7 @@ use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use equation::{equation_of, times_of};
-pub(crate) use expression::{Use, uses};
+pub(crate) use expression::{Use, expressions, names_in_expr, uses};
 pub(crate) use order::Order;
 pub(crate) use scope::constant;
 

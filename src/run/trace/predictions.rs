@@ -1,4 +1,4 @@
-//! The trace of what is predicted for data that were not fitted.
+//! The traces of what is drawn and not sampled: priors, and predictions for data that were not fitted.
 
 use super::super::integrated::Integrated;
 use super::{Collect, count};
@@ -9,8 +9,44 @@ use crate::model::Role;
 use crate::model::ast::Statement;
 use crate::model::families::values_of;
 use crate::model::joint::Recorded;
+use std::collections::BTreeSet;
 
 impl Collect<'_> {
+    /// The trace of independent draws where nothing was sampled: `parameters` and deterministics
+    /// as `prior`, then predictions, replicates and data.
+    pub(in crate::run) fn drawn(&self, parameters: &BTreeSet<&str>, run: &Run) -> Result<Trace> {
+        let (n_chains, n_draws) = (run.chains.len(), run.n_draws());
+        let graphs = &self.compiled.graphs;
+        let computed: Vec<Recorded> = [&graphs.recorded[..], &graphs.predicted].concat();
+        let mut variables = self.replicates(
+            |_| true,
+            &computed,
+            &self.positions(run, n_draws, Integrated::none(0)),
+        )?;
+        self.count_discrete(&mut variables);
+        let group_of = |name: &str| match graphs.drawn.iter().find(|d| d.name == name) {
+            Some(drawn) if drawn.observed => 2,
+            Some(_) => usize::from(!parameters.contains(name)),
+            None => usize::from(!graphs.recorded.iter().any(|r| r.name == name)),
+        };
+        let mut sorted = [Vec::new(), Vec::new(), Vec::new()];
+        for variable in variables {
+            sorted[group_of(&variable.name)].push(variable);
+        }
+        let names = ["prior", "predictions", "prior_predictive"];
+        let named = names.iter().zip(sorted);
+        let filled = named.filter(|(name, all)| **name == "prior" || !all.is_empty());
+        let mut groups: Vec<Group> = filled
+            .map(|(name, all)| self.told.group(name, all))
+            .collect();
+        groups.extend(self.data());
+        Ok(Trace {
+            coords: self.coords(&groups, n_draws, n_chains),
+            groups,
+            attributes: self.attributes(run, &[]),
+        })
+    }
+
     /// Groups `predictions` without what is `local`, `log_likelihood` if it is asked for and data
     /// are observed, and the data.
     pub(in crate::run) fn predictions(&self, run: &Run, local: &[&str]) -> Result<Trace> {

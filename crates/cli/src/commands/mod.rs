@@ -7,9 +7,12 @@ pub(crate) mod completions;
 pub(crate) mod curve_fit;
 pub(crate) mod data;
 pub(crate) mod diagnose;
+pub(crate) mod files;
+mod inputs;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod plot;
+pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod slurm;
@@ -27,6 +30,7 @@ use fitzroy::Result;
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Sampling(Sampling::Sample(args)) => sample::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::CurveFit(args) => curve_fit::run(&args),
         Command::Data(args) => data::run(&args),
         Command::Diagnose(args) => diagnose::run(&args),

@@ -1,15 +1,15 @@
 //! `fitzroy plot TRACE --kind KIND`.
 
+use super::files;
 use crate::exit::Outcome;
 use crate::{face, terminal};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use fitzroy::draws::Trace;
-use fitzroy::{Error, ErrorKind, Named, Result, Spelling};
+use fitzroy::{Error, ErrorKind, Named, Result};
 use fitzroy_report::draw::{Format, Scene, Theme};
 use fitzroy_report::figure::{Posterior, Style};
 use fitzroy_report::report::{FigureOptions, Kind, figure_of};
-use fitzroy_session::folder::replace;
 use fitzroy_session::traces::thinned;
 use std::path::{Path, PathBuf};
 
@@ -66,13 +66,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
         None => PathBuf::from(format!("{}_plot.png", args.kind)),
     };
     let format = format_of(&out, "--out")?;
-    if out.exists() && !args.overwrite {
-        let message = format!(
-            "{}: the file is there already; choose another --out, or replace it with --overwrite",
-            out.display()
-        );
-        return Err(Error::new(ErrorKind::Io, message));
-    }
+    files::check_free(&out, args.overwrite)?;
     let options = options(args)?;
     let traces: Result<Vec<Trace>> = args
         .trace
@@ -84,7 +78,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
     let scene = figure_of(&traces.iter().collect::<Vec<_>>(), &shown, kind, &options)
         .map_err(|error| error.context(shown.join(", ")))?;
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
-    write(&out, &format.bytes(&scene, theme)?)?;
+    files::write(&out, &format.bytes(&scene, theme)?)?;
     terminal::out(format_args!("wrote {}", out.display()));
     Ok(Outcome::Done)
 }
@@ -166,12 +160,7 @@ pub(crate) fn check_figure(path: &Path, flag: &str) -> Result<()> {
 
 /// Writes a figure in the format of its file's ending; `flag` named the file.
 pub(crate) fn write_scene(path: &Path, flag: &str, scene: &Scene) -> Result<()> {
-    write(path, &format_of(path, flag)?.bytes(scene, Theme::Light)?)
-}
-
-/// Writes a file that appears under its name when it is complete.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, &Spelling::Flags.spell_bytes(bytes))
+    files::write(path, &format_of(path, flag)?.bytes(scene, Theme::Light)?)
 }
 
 #[cfg(test)]

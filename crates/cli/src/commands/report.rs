@@ -1,6 +1,6 @@
 //! `fitzroy report DIR|TRACE`.
 
-use super::plot;
+use super::files;
 use crate::exit::Outcome;
 use crate::{face, terminal};
 use clap::Args;
@@ -33,21 +33,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome> {
     let is_folder = args.run.is_dir();
     let out = match &args.out {
         Some(path) => path.clone(),
-        None if is_folder => args.run.join("report.html"),
-        None => {
-            let stem = args.run.file_stem().unwrap_or(args.run.as_os_str());
-            let name = format!("{}-report.html", stem.to_string_lossy());
-            args.run.with_file_name(name)
-        }
+        None => files::beside(&args.run, "report", "html"),
     };
     let replace = args.overwrite || is_folder && args.out.is_none();
-    if out.exists() && !replace {
-        let message = format!(
-            "{}: the file is there already; choose another --out, or replace it with --overwrite",
-            out.display()
-        );
-        return Err(Error::new(ErrorKind::Io, message));
-    }
+    files::check_free(&out, replace)?;
     if is_folder && pages::is_evaluation(&args.run) {
         let page = pages::evaluation_report(&args.run, args.out.as_deref(), &*face::notes())?;
         terminal::out(format_args!("the page is {}", page.display()));
@@ -64,7 +53,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome> {
     let opened = open_trace(&args.run, IN_MEMORY_BYTES)?;
     let facts = facts(&args.run);
     let page = page(opened, &facts).map_err(|error| error.context(args.run.display()))?;
-    plot::write(&out, page.html().as_bytes())?;
+    files::write(&out, page.html().as_bytes())?;
     terminal::out(format_args!("wrote {}", out.display()));
     Ok(Outcome::Done)
 }

@@ -54,7 +54,7 @@ pub use odr::{Orthogonal, orthogonal};
 pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Restarts, Scale, values};
 pub use pattern::Pattern;
 pub use plan::Plan;
-pub use predict::{Prediction, pointwise, predict, profile, quantile};
+pub use predict::{Prediction, mean_sigma, pointwise, predict, profile, quantile};
 pub(crate) use quality::{Judge, quality_at};
 pub use quality::{Quality, doubts, quality};
 pub use region::{Contour, Profile, Regions, regions};

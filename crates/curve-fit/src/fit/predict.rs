@@ -5,10 +5,10 @@ use super::fit_table;
 use super::options::{Finish, Options};
 use super::plan::Plan;
 use super::problem::Problem;
-use crate::formula::Loss;
+use crate::formula::{Loss, WEIGHT};
 use crate::method::statistics::t_quantile;
 use crate::method::{Moments, Next, Objective};
-use crate::pass::{Columns, Reader, Table};
+use crate::pass::{Columns, Reader, Table, visit_all};
 use fitzroy::Result;
 use std::borrow::Cow;
 
@@ -65,7 +65,8 @@ fn padded<'d>(plan: &Plan, predictors: &[&'d [f64]]) -> Columns<'d> {
 }
 
 /// The curve of `estimate` at the rows of `predictors`, in the plan's order; `sigma` are standard
-/// deviations of new observations there (1 where the fit had none).
+/// deviations of new observations there, in the units of those of the fit (1 without), see
+/// [`mean_sigma`].
 ///
 /// # Errors
 /// None but those of reading.
@@ -116,6 +117,23 @@ pub fn predict(
         Ok(())
     })?;
     Ok(out)
+}
+
+/// σ of a new observation that is as good as those of the fit: the root of the mean of their σ². It
+/// is 1 where the fit had no σ.
+///
+/// # Errors
+/// The data cannot be read.
+pub fn mean_sigma(plan: &Plan, table: &dyn Table) -> Result<f64> {
+    let Some(weight) = plan.programs.columns().position(|c| c == WEIGHT) else {
+        return Ok(1.0);
+    };
+    let mut squares = 0.0;
+    visit_all(table, &mut |_, columns| {
+        squares += columns[weight].iter().map(|w| w.powi(-2)).sum::<f64>();
+        Ok(())
+    })?;
+    Ok((squares / table.n_rows() as f64).sqrt())
 }
 
 /// The quantile behind the intervals of `estimate`.

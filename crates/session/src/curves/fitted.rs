@@ -223,7 +223,8 @@ impl Fitted<'_> {
         report::fit_page(&self.estimate, &self.quality, shown, &told)
     }
 
-    /// The curve with its bands at the rows of a file.
+    /// The curve with its bands at the rows of a file, those of new observations for errors as large
+    /// as those of the fit.
     ///
     /// # Errors
     /// It cannot be read, or lacks a predictor.
@@ -236,7 +237,9 @@ impl Fitted<'_> {
         let names = &self.plan.roles.predictors;
         let columns = self.rows_of(path, names, renames, tables)?;
         let views: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-        let p: Prediction = fit::predict(&self.plan, &self.estimate, &views, None)?;
+        let n = views.first().map_or(1, |column| column.len());
+        let sigma = vec![fit::mean_sigma(&self.plan, &*self.table)?; n];
+        let p: Prediction = fit::predict(&self.plan, &self.estimate, &views, Some(&sigma))?;
         let mut text = names.join(",");
         text += ",value,se,lower,upper,prediction_lower,prediction_upper\n";
         for i in 0..p.value.len() {

@@ -30,7 +30,7 @@ class Prediction:
     #: Confidence band of the curve.
     lower: Array
     upper: Array
-    #: Band in which a new observation falls, for errors alike at all points.
+    #: Band in which a new observation falls.
     prediction_lower: Array
     prediction_upper: Array
 
@@ -94,6 +94,7 @@ class Estimate:
         self.device = facts.get("device", "cpu")
         self.device_reason = facts.get("device_reason", "")
         self.absolute_sigma = problem.absolute_sigma
+        self._sigma = _mean_sigma(problem)
         self._f = problem.f
         self._compile = columns_of
 
@@ -117,14 +118,24 @@ class Estimate:
         out: Array = self.pcov / np.outer(self.se, self.se)
         return out
 
-    def predict(self, x: Any, confidence: float | None = None) -> Prediction:
-        """The curve at x, which has the form of the x of the fit, with its bands."""
+    def predict(self, x: Any, confidence: float | None = None, sigma: Any = None) -> Prediction:
+        """The curve at x, which has the form of the x of the fit, with its bands.
+
+        `sigma` are standard deviations of new observations, in the units of those of the fit: one
+        number, or one for each point. Without it they are the root mean square of those of the fit.
+        """
+        if confidence is not None and not 0 < confidence < 1:
+            raise ValueError(f"confidence={confidence}: needs a probability, such as 0.95")
         value, partials = self.slopes(x)
         variance = np.einsum("ij,jk,ik->i", partials, np.nan_to_num(self.pcov), partials)
         variance[np.isnan(np.diag(self.pcov)).any() & np.any(partials != 0, axis=1)] *= np.nan
         t = quantile(confidence or self.confidence, self.dof, self.absolute_sigma)
         se = np.sqrt(variance)
-        wide = np.sqrt(variance + (1.0 if self.absolute_sigma else self.reduced_chi2))
+        own = np.asarray(self._sigma if sigma is None else host(sigma), dtype=float)
+        if own.shape not in ((), (1,), value.shape):
+            raise ValueError(f"sigma: {own.size} for {value.size} points; give one, or one for each")
+        spread = own**2 * (1.0 if self.absolute_sigma else self.reduced_chi2)
+        wide = np.sqrt(variance + spread)
         return Prediction(
             value, se, value - t * se, value + t * se, value - t * wide, value + t * wide
         )
@@ -218,3 +229,10 @@ def _as_called(text: str, renamed: list[str], names: list[str]) -> str:
         if old != new:
             text = re.sub(rf"\b{re.escape(old)}\b", new, text)
     return text
+
+
+def _mean_sigma(problem: Problem) -> float:
+    """The root mean square of the standard deviations of a fit; 1 without."""
+    if problem.factor is not None:
+        return float(np.sqrt(np.mean(np.sum(problem.factor**2, axis=1))))
+    return 1.0 if problem.sigma is None else float(np.sqrt(np.mean(problem.sigma**2)))

@@ -145,8 +145,14 @@ class CurveFit:
             options["threads"] = threads
         options.update(_device(device, device_memory, precision))
         if sigma is not None:
+            sigma = np.asarray(host(sigma), dtype=float)
+            if sigma.ndim > y.ndim:
+                raise ValueError(
+                    "sigma: give one number, or one for each point; fz.curve_fit takes a covariance "
+                    "matrix of y"
+                )
             sigma = np.ascontiguousarray(
-                np.broadcast_to(np.asarray(host(sigma), dtype=float), y.shape)
+                np.broadcast_to(sigma, y.shape)
             )
         asked = self._asked(x, p0, bounds, fixed)
         if check_policy(nan_policy):
@@ -341,6 +347,7 @@ class Again:
 
     def __init__(self, text: str | None, f: Callable[..., Any] | None, problem: Problem) -> None:
         self.text = text
+        self.columns = list(_columns(problem.x)) if text is not None else []
         self.f = f
         self.names = list(problem.names)
         self.held = dict(problem.options.get("fixed", []))
@@ -349,12 +356,16 @@ class Again:
 
     def __call__(self, x: Any) -> Compiled:
         if self.text is not None:
-            made = of_formula(self.text, _columns(x))
+            columns = _columns(x)
+            if not isinstance(x, Mapping) and not hasattr(x, "columns") and len(self.columns) == 1:
+                # One array of points, of a curve of one predictor, whatever that is called.
+                columns = dict(zip(self.columns, columns.values()))
+            made = of_formula(self.text, columns)
             made.parameters = list(self.names)
             made.held = self.held
             return made
         assert self.f is not None, "there is a text or a function"
-        x = _array(x)
+        x = np.atleast_1d(_array(x)) if np.ndim(x) == 0 else _array(x)
         theta = feasible(*self.bounds).tolist()
         n = math.prod(x.shape[axis] for axis in self.axes)
         return of_function(self.f, x, n, self.names, theta)
@@ -409,7 +420,7 @@ def _columns(x: Any) -> dict[str, Array]:
         items = [(name, x[name]) for name in x.columns]
     else:
         array = np.asarray(host(x), dtype=float)
-        items = [("x", array)] if array.ndim == 1 else [(f"x{k}", c) for k, c in enumerate(array)]
+        items = [("x", array)] if array.ndim < 2 else [(f"x{k}", c) for k, c in enumerate(array)]
     return {str(k): np.ascontiguousarray(host(v), dtype=float).reshape(-1) for k, v in items}
 
 

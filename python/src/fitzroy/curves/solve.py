@@ -114,6 +114,8 @@ def feasible(lower: np.ndarray[Any, Any], upper: np.ndarray[Any, Any]) -> np.nda
 
 def solve(problem: Problem) -> Found:
     """Fits the problem by the formula of its function, or by calling it."""
+    if not problem.names:
+        raise ValueError("no parameter of the function is left to be fitted")
     made = traced_before(problem.f, problem.x, problem.y.size, problem.names)
     if made is not None and problem.by_formula:
         return fit_formula(problem, made)

@@ -3,7 +3,7 @@
 use super::CurveFitArgs;
 use super::compare::Compared;
 use super::pairs::columns;
-use crate::commands::plot;
+use crate::commands::{files, plot};
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text};
@@ -100,7 +100,7 @@ impl Results<'_> {
         let (args, fitted) = (self.args, self.fitted);
         if let Some(path) = &args.to_model {
             let text = fitted.model().map_err(|e| e.context("--to-model"))?;
-            plot::write(path, text.as_bytes()).map_err(|e| e.context("--to-model"))?;
+            files::write(path, text.as_bytes()).map_err(|e| e.context("--to-model"))?;
         }
         if let Some(path) = &args.residuals {
             self.residuals(path)?;

@@ -1,8 +1,8 @@
 //! `fitzroy sample --density LIB`.
 
-use super::{SampleArgs, drawn, inputs, show};
+use super::{SampleArgs, drawn, show};
 use crate::args::Machine;
-use crate::commands::chains;
+use crate::commands::{chains, inputs};
 use crate::exit::Outcome;
 use fitzroy::run::Settings;
 use fitzroy::{Error, Result};

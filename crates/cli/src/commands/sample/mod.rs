@@ -1,11 +1,11 @@
 //! `fitzroy sample MODEL`.
 
 mod density;
-mod inputs;
 mod show;
 
 use crate::args::{Common, Machine, Output};
 use crate::commands::chains::{self, ChainFlags};
+use crate::commands::inputs;
 use crate::exit::Outcome;
 use crate::named::named;
 use crate::tables::TableFlags;

@@ -68,7 +68,7 @@ pub(super) fn collect(
     let reported = match stop_signal {
         Some(fit) => {
             let mut write =
-                |name: &str, bytes: &[u8]| crate::commands::plot::write(&run.join(name), bytes);
+                |name: &str, bytes: &[u8]| crate::commands::files::write(&run.join(name), bytes);
             let left = fit.leave(&mut write, &trace, &found, &document, !args.no_report);
             finish("subjects.csv, its figures and report.html", left)
         }

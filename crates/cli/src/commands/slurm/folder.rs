@@ -1,6 +1,6 @@
 //! The folder of a run on a cluster: its plan, its jobs, its tasks.
 
-use crate::commands::plot;
+use crate::commands::files;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_slurm::cluster::{self, Cluster};
 use fitzroy_slurm::status::{self, State, TaskStatus};
@@ -198,5 +198,5 @@ pub(super) fn read_json(path: &Path) -> Option<Value> {
 /// # Errors
 /// It cannot be written.
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
-    plot::write(path, text.as_bytes())
+    files::write(path, text.as_bytes())
 }

@@ -99,16 +99,20 @@ pub(crate) struct FitArgs {
 }
 
 impl FitArgs {
-    /// The model and how trials are read, by settings.
-    pub(crate) fn asked(words: &Words) -> Result<(Spec, Options)> {
+    /// The model, and the trials that `read` reads, by settings.
+    pub(crate) fn asked(
+        words: &Words,
+        read: impl FnOnce(&Options) -> Result<Study>,
+    ) -> Result<(Spec, Study)> {
         let parser = FitArgs::augment_args(clap::Command::new("fit"));
         // The trials come from elsewhere.
         let mut found = matches(parser, words, &["-"])?;
+        refuse_flags_of_a_run(&found)?;
         let args = FitArgs::from_arg_matches_mut(&mut found);
         let args = args.expect("matches of the same flags");
         let spec = args.spec()?;
-        let options = args.reading.options(&spec)?;
-        Ok((spec, options))
+        let study = args.joined(read(&args.reading.options(&spec)?)?)?;
+        Ok((spec, study))
     }
 
     fn spec(&self) -> Result<Spec> {
@@ -143,7 +147,11 @@ impl FitArgs {
     }
 
     fn study(&self, spec: &Spec) -> Result<Study> {
-        let mut study = data::read(&self.data, &self.reading.options(spec)?)?;
+        self.joined(data::read(&self.data, &self.reading.options(spec)?)?)
+    }
+
+    /// The trials with what is known of their subjects; of one block of these, if that is asked for.
+    fn joined(&self, mut study: Study) -> Result<Study> {
         if let Some(found) = self.covariates()? {
             found.join(&mut study)?;
         }
@@ -171,6 +179,28 @@ impl FitArgs {
             as_written: self.chains.centring == CoordinateChoice::AsWritten,
         }
     }
+}
+
+/// Refuses flags that say how chains run: a face has other names for these, or none.
+fn refuse_flags_of_a_run(found: &clap::ArgMatches) -> Result<()> {
+    let of_run = [
+        ChainFlags::augment_args(clap::Command::new("")),
+        Output::augment_args(clap::Command::new("")),
+        Common::augment_args(clap::Command::new("")),
+    ];
+    let is_given = |name: &str| {
+        let source = found.value_source(name);
+        source == Some(clap::parser::ValueSource::CommandLine)
+    };
+    for argument in of_run.iter().flat_map(clap::Command::get_arguments) {
+        if is_given(argument.get_id().as_str()) {
+            let flag = argument.get_long().unwrap_or_default();
+            return Err(Error::usage(format!(
+                "--{flag} is of the program's runs, and nothing here has this name"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The fit of a command line whose chains were drawn in several tasks.

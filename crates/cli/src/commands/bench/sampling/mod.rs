@@ -8,7 +8,7 @@ mod runs;
 mod show;
 
 use crate::args::Common;
-use crate::commands::plot;
+use crate::commands::{files, plot};
 use crate::exit::Outcome;
 use crate::named::named;
 use crate::{json, terminal};
@@ -231,14 +231,14 @@ impl Measuring {
             rows => rows?,
         };
         if let Some(path) = &self.csv {
-            plot::write(path, devices::csv(&rows).as_bytes())?;
+            files::write(path, devices::csv(&rows).as_bytes())?;
         }
         if let Some(path) = &self.figure {
             devices::figure(path, &rows)?;
         }
         let document = bench.document("sample-devices", &rows);
         if let Some(path) = &self.report {
-            plot::write(path, devices::page(&document, &rows).as_bytes())?;
+            files::write(path, devices::page(&document, &rows).as_bytes())?;
         }
         if self.common.json {
             json::print(&document);
@@ -282,13 +282,13 @@ impl Measuring {
         }
         let document = bench.document(name, &rows);
         if let Some(path) = &self.csv {
-            plot::write(path, show::csv(&rows).as_bytes())?;
+            files::write(path, show::csv(&rows).as_bytes())?;
         }
         if let Some(path) = &self.figure {
             show::figure(path, &rows)?;
         }
         if let Some(path) = &self.report {
-            plot::write(path, show::page(&document, &rows).as_bytes())?;
+            files::write(path, show::page(&document, &rows).as_bytes())?;
         }
         if self.common.json {
             json::print(&document);

@@ -8,7 +8,7 @@ mod table;
 use super::CurveFitArgs;
 use super::flags::method;
 use super::show::Results;
-use crate::commands::plot;
+use crate::commands::{files, plot};
 use crate::terminal;
 use document::Document;
 use fitzroy::data::{Array, NetCdfFile, Values, read_file};
@@ -378,6 +378,6 @@ impl Exported {
             true => report::csv(&result.fitted.estimate),
             false => format!("{:#}\n", result.json()),
         };
-        plot::write(&self.path, text.as_bytes()).map_err(|e| e.context("export.results_file"))
+        files::write(&self.path, text.as_bytes()).map_err(|e| e.context("export.results_file"))
     }
 }

@@ -1,4 +1,4 @@
-//! What `sample` is given: a model file, data files, arrays and numbers.
+//! What `sample` and `predict` are given: a model file, data files, arrays and numbers.
 
 use crate::tables;
 use fitzroy::data::{DataFile, Dataset, TableOptions, read_binding_with, read_setting};
@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Reads and parses a model.
-pub(super) fn model(path: &Path) -> Result<Model> {
+pub(crate) fn model(path: &Path) -> Result<Model> {
     let shown = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
         let why = match error.kind() {
@@ -26,7 +26,7 @@ pub(super) fn model(path: &Path) -> Result<Model> {
 }
 
 /// Everything that was given as data; what comes later replaces what has the same name.
-pub(super) fn data(
+pub(crate) fn data(
     files: &[PathBuf],
     bindings: &[String],
     set: &[String],
@@ -51,7 +51,7 @@ pub(super) fn data(
 }
 
 /// Says what a model needs, where no data were given.
-pub(super) fn no_data(model: &Model) -> Error {
+pub(crate) fn no_data(model: &Model) -> Error {
     let declared = model.symbols().iter();
     let names = declared.filter(|(_, symbol)| symbol.role == Role::Data);
     let names: Vec<String> = names.map(|(name, _)| format!("`{name}`")).collect();
@@ -63,7 +63,7 @@ pub(super) fn no_data(model: &Model) -> Error {
 }
 
 /// The name of a model: its file without the ending.
-pub(super) fn name(path: &Path) -> String {
+pub(crate) fn name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or(path.as_os_str());
     stem.to_string_lossy().into_owned()
 }
