@@ -365,7 +365,9 @@ class Again:
             made.held = self.held
             return made
         assert self.f is not None, "there is a text or a function"
-        x = np.atleast_1d(_array(x)) if np.ndim(x) == 0 else _array(x)
+        x = _array(x)
+        if isinstance(x, (int, float)) or getattr(x, "shape", None) == ():
+            x = np.array([x], dtype=float)
         theta = feasible(*self.bounds).tolist()
         n = math.prod(x.shape[axis] for axis in self.axes)
         return of_function(self.f, x, n, self.names, theta)
