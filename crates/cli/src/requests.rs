@@ -194,7 +194,8 @@ mod tests {
             "unit=ms",
             "any_order",
         ]);
-        let trials = "subject,stimulus,response,rt,ssd\na,0,1,500,\nb,1,2,600,\n";
+        let trials =
+            "subject,stimulus,response,rt,ssd\na,0,1,500,\na,0,0,,200\nb,1,2,600,\nb,0,0,,300\n";
         let read = |options: &Options| {
             assert_eq!(options.unit_s, 0.001);
             assert!(options.any_order);
@@ -216,7 +217,7 @@ mod tests {
             ("dry_run", "⟨dry_run⟩ is of the program's runs"),
         ] {
             let read = |options: &Options| data::parse(trials.as_bytes(), "a test", options);
-            let error = stop_signal_fit(&words(&[word]), read).unwrap_err();
+            let error = stop_signal_fit(&words(&["unit=ms", word]), read).unwrap_err();
             let error = error.to_string();
             assert!(error.contains(want), "{error}");
             assert!(!error.contains("Usage"), "{error}");
