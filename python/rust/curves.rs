@@ -77,21 +77,27 @@ pub(crate) fn doubts(
 pub(crate) struct Curve {
     fitter: CurveFit,
     text: String,
+    labels: Labels,
 }
+
+/// Columns whose values are places among labels, with these.
+type Labels = Vec<(String, Vec<String>)>;
 
 #[pymethods]
 impl Curve {
     #[new]
-    fn new(text: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text, labels=Vec::new()))]
+    fn new(text: &str, labels: Labels) -> PyResult<Self> {
         Ok(Curve {
             fitter: CurveFit::compile(text).map_err(raised)?,
             text: text.into(),
+            labels,
         })
     }
 
-    fn __reduce__(slf: &Bound<'_, Self>) -> (Py<PyAny>, (String,)) {
-        let class = slf.get_type().into_any().unbind();
-        (class, (slf.get().text.clone(),))
+    fn __reduce__(slf: &Bound<'_, Self>) -> (Py<PyAny>, (String, Labels)) {
+        let (class, own) = (slf.get_type().into_any().unbind(), slf.get());
+        (class, (own.text.clone(), own.labels.clone()))
     }
 
     /// The formula as text.
@@ -103,7 +109,10 @@ impl Curve {
     /// Names of the parameters beside `columns`, in the order of the formula.
     fn parameters(&self, columns: Vec<String>) -> PyResult<Vec<String>> {
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-        let roles = self.fitter.formula().roles(&columns, &[]).map_err(raised)?;
+        let labels = self.labels.iter();
+        let labels: Vec<(&str, &[String])> = labels.map(|(k, l)| (&**k, &**l)).collect();
+        let roles = self.fitter.formula().roles(&columns, &labels);
+        let roles = roles.map_err(raised)?;
         Ok(roles.parameters.into_iter().map(|p| p.name).collect())
     }
 
@@ -120,7 +129,7 @@ impl Curve {
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut on = Fitting::asked(options)?;
         let options = options_of(options)?;
-        let mut data = data_of(&columns, &y)?;
+        let mut data = self.labelled(data_of(&columns, &y)?);
         if let Some(sigma) = &sigma {
             data = data.with_sigma(Sigma::Each(Cow::Borrowed(sigma.as_slice()?)));
         }
@@ -168,7 +177,7 @@ impl Curve {
         let mut on = Fitting::asked(options)?;
         let options = options_of(options)?;
         let sizes = sizes.as_slice()?;
-        let mut data = data_of(&columns, &y)?;
+        let mut data = self.labelled(data_of(&columns, &y)?);
         if let Some(sigma) = &sigma {
             data = data.with_sigma(Sigma::Each(Cow::Borrowed(sigma.as_slice()?)));
         }
@@ -221,6 +230,7 @@ impl Curve {
         for (name, values) in &columns {
             data = data.with(name, values.as_slice()?);
         }
+        let data = self.labelled(data);
         let plan: Arc<Plan> = self
             .fitter
             .plan(&data, &Options::default())
@@ -231,6 +241,15 @@ impl Curve {
         let (values, partials) = found.map_err(raised)?;
         let values = PyArray1::from_vec(py, values).into_any();
         Ok((values, matrix(py, partials, theta.len())?.into_any()))
+    }
+}
+
+impl Curve {
+    fn labelled<'d>(&self, data: Data<'d>) -> Data<'d> {
+        let labels = self.labels.iter();
+        labels.fold(data, |data, (name, labels)| {
+            data.with_places_among(name, labels)
+        })
     }
 }
 

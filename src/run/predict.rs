@@ -25,9 +25,9 @@ use fitzroy_device::gpu::text::Precision;
 /// the parameters. Dims of parameters keep the labels that they had, so that `data` may hold some
 /// groups of those that were fitted, in any order; constants that have no other dims need not be
 /// given again. Numbers that the model takes over whole data, such as `mean(x)`, are those of the
-/// data that were fitted, if the draws hold these. Parameters in `redraw` are not taken from the draws but drawn from their priors,
-/// given all they depend on: for groups that were not seen, say. Each prediction depends on the
-/// seed, the chain and the draw alone.
+/// data that were fitted. Parameters in `redraw` are not taken from the draws but drawn from their
+/// priors, given all they depend on: for groups that were not seen, say. Each prediction depends on
+/// the seed, the chain and the draw alone.
 ///
 /// The trace has the group `predictions` (observed variables, predictions of the model, redrawn
 /// parameters and deterministics), `predictions_constant_data`, and for observed variables that
@@ -35,8 +35,9 @@ use fitzroy_device::gpu::text::Precision;
 /// `log_likelihood`.
 ///
 /// # Errors
-/// Draws without a parameter of the model; dims of parameters with other labels; data that do not
-/// fit; discrete parameters that are not redrawn.
+/// Draws without a parameter of the model, or without data that such numbers need; labels that were
+/// not fitted; data that do not fit, or have missing elements; rows that depend on those fitted, as
+/// of a Gaussian process; discrete parameters that are not redrawn.
 ///
 /// ```
 /// use fitzroy::data::Dataset;

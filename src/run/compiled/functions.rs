@@ -28,7 +28,7 @@ pub(super) fn frames(
     (slots, nodes)
 }
 
-/// What chains evaluate, as the fields of [`Compiled`] of these names.
+/// What chains evaluate, as the fields of [`Compiled`](super::Compiled) of these names.
 pub(super) struct Functions {
     pub(super) density: Function,
     pub(super) frames: Function,

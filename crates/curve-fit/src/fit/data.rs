@@ -74,6 +74,23 @@ impl<'d> Data<'d> {
         self
     }
 
+    /// Says that the values of the column `name` are places among these labels, from 0.
+    ///
+    /// # Panics
+    /// If there is no such column, or it has other values.
+    #[must_use]
+    pub fn with_places_among(mut self, name: &str, labels: &[String]) -> Self {
+        let places = self.column(name).expect("the column was added before");
+        let is_place = |x: &f64| x.fract() == 0.0 && (0.0..labels.len() as f64).contains(x);
+        assert!(
+            places.iter().all(is_place),
+            "places among {} labels",
+            labels.len()
+        );
+        self.labels.push((name.into(), labels.to_vec()));
+        self
+    }
+
     /// Sets the standard deviations.
     #[must_use]
     pub fn with_sigma(mut self, sigma: Sigma<'d>) -> Self {

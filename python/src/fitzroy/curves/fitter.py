@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from ..arrays import host
 from ..progress import tell
 from ..tracing import Untraceable, needed_names, parameter_names, point_axes
 from .estimate import Estimate
-from .function import Compiled, of_formula, of_function
+from .function import Compiled, Table, of_formula, of_function
 from .gaps import check_policy, gaps_of_many, without_gaps
 from .hints import Held, Hint, hints_of, of_params
 from .many import ManyEstimates
@@ -156,7 +157,7 @@ class CurveFit:
             )
         asked = self._asked(x, p0, bounds, fixed)
         if check_policy(nan_policy):
-            x = _columns(x) if isinstance(self.curve, str) else _array(x)
+            x = _columns(x, self.curve) if isinstance(self.curve, str) else _array(x)
             x, y, sigma = without_gaps(x, y, sigma)
         if asked.held and isinstance(self.curve, str):
             options["fixed"] = list(asked.held.items())
@@ -182,7 +183,7 @@ class CurveFit:
     def _fitted(self, problem: Problem, asked: _Asked) -> Estimate:
         if isinstance(asked.curve, str):
             text = asked.curve
-            made = of_formula(text, _columns(problem.x))
+            made = of_formula(text, _columns(problem.x, text))
             made.parameters = list(problem.names)
             found = fit_formula(problem, made)
             return Estimate(found, problem, Again(text, None, problem))
@@ -232,7 +233,7 @@ class CurveFit:
     def names(self, x: Any, p0: Any = None) -> list[str]:
         """Names of the parameters, for an x of this form."""
         if isinstance(self.curve, str):
-            return of_formula(self.curve, _columns(x)).parameters
+            return of_formula(self.curve, _columns(x, self.curve)).parameters
         if p0 is None or isinstance(p0, Mapping):
             return parameter_names(self.curve, None)
         needed = needed_names(self.curve)
@@ -241,7 +242,7 @@ class CurveFit:
     def formula(self, x: Any, p0: Any = None) -> str:
         """The formula that is fitted, for an x of this form. Raises Untraceable."""
         if isinstance(self.curve, str):
-            return of_formula(self.curve, _columns(x)).curve.formula
+            return of_formula(self.curve, _columns(x, self.curve)).curve.formula
         x = _array(x)
         names = self.names(x, p0)
         theta = feasible(*_named_bounds((-np.inf, np.inf), names)) if p0 is None else p0
@@ -347,7 +348,8 @@ class Again:
 
     def __init__(self, text: str | None, f: Callable[..., Any] | None, problem: Problem) -> None:
         self.text = text
-        self.columns = list(_columns(problem.x)) if text is not None else []
+        own = Table() if text is None else _columns(problem.x, text)
+        self.columns, self.labels = list(own), own.labels
         self.f = f
         self.names = list(problem.names)
         self.held = dict(problem.options.get("fixed", []))
@@ -356,10 +358,10 @@ class Again:
 
     def __call__(self, x: Any) -> Compiled:
         if self.text is not None:
-            columns = _columns(x)
+            columns = _columns(x, self.text, self.labels)
             if not isinstance(x, Mapping) and not hasattr(x, "columns") and len(self.columns) == 1:
                 # One array of points, of a curve of one predictor, whatever that is called.
-                columns = dict(zip(self.columns, columns.values()))
+                columns = columns.of(dict(zip(self.columns, columns.values())))
             made = of_formula(self.text, columns)
             made.parameters = list(self.names)
             made.held = self.held
@@ -377,7 +379,8 @@ def _of_many(asked: _Asked, x: Any, n_fits: int, n: int) -> Compiled:
     """The curve over the points of all fits, one fit after the other."""
     names = asked.names
     if isinstance(asked.curve, str):
-        columns = {k: _tiled(v, n_fits, n) for k, v in _columns(x).items()}
+        own = _columns(x, asked.curve)
+        columns: Mapping[str, Array] = own.of({k: _tiled(v, n_fits, n) for k, v in own.items()})
         made = of_formula(asked.curve, columns)
         made.parameters = list(names)
     else:
@@ -414,8 +417,13 @@ def _array(x: Any) -> Any:
     return np.asarray(real(x, "xdata"), dtype=float) if is_array else x
 
 
-def _columns(x: Any) -> dict[str, Array]:
-    """Columns by name: those of a dict or a data frame, else one called x."""
+def _columns(x: Any, text: str, labels: Mapping[str, list[str]] | None = None) -> Table:
+    """Columns by name, for the formula `text`: those of a dict or a data frame, else one called x.
+
+    Columns of text, and those that `c[name]` names, are labels: `labels` are those of an earlier fit.
+    """
+    if isinstance(x, Table):
+        return x
     if isinstance(x, Mapping):
         items = list(x.items())
     elif hasattr(x, "columns"):
@@ -423,7 +431,28 @@ def _columns(x: Any) -> dict[str, Array]:
     else:
         array = np.asarray(host(x), dtype=float)
         items = [("x", array)] if array.ndim < 2 else [(f"x{k}", c) for k, c in enumerate(array)]
-    return {str(k): np.ascontiguousarray(host(v), dtype=float).reshape(-1) for k, v in items}
+    out, of_sets = Table(), re.findall(r"\[\s*(\w+)\s*\]", text)
+    for name, value in items:
+        column = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else host(value))
+        is_text = column.dtype.kind in "US" or (
+            column.dtype.kind == "O" and all(isinstance(v, str) for v in column.ravel().tolist())
+        )
+        if is_text or name in of_sets:
+            column = _places(str(name), column, (labels or {}).get(str(name)), out)
+        out[str(name)] = np.ascontiguousarray(column, dtype=float).reshape(-1)
+    return out
+
+
+def _places(name: str, column: Array, known: list[str] | None, out: Table) -> Array:
+    """Labels as places among those that are `known`, or among their own."""
+    texts = [f"{v:g}" if isinstance(v, float) else str(v) for v in column.ravel().tolist()]
+    all_ = list(dict.fromkeys(texts)) if known is None else known
+    place = {label: k for k, label in enumerate(all_)}
+    others = [label for label in texts if label not in place]
+    if others:
+        raise ValueError(f"x['{name}']: '{others[0]}' was not fitted; there are {', '.join(all_)}")
+    out.labels[name] = all_
+    return np.array([place[label] for label in texts], dtype=float)
 
 
 def _tiled(column: Array, n_fits: int, n: int) -> Array:

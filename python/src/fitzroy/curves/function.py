@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from .. import _fitzroy
 from ..tracing import Trace, Untraceable, identity, trace
 
-__all__ = ["Compiled", "compiled", "of_formula", "of_function", "traced_before"]
+__all__ = ["Compiled", "Table", "compiled", "of_formula", "of_function", "traced_before"]
 
 #: Compiled formulas and checks that are remembered.
 REMEMBERED = 256
@@ -19,19 +19,35 @@ CHECKED = 32
 
 Columns = list[tuple[str, np.ndarray[Any, Any]]]
 
-_curves: dict[str, _fitzroy.Curve] = {}
+_curves: dict[Any, _fitzroy.Curve] = {}
 _checked: dict[tuple[object, str], None] = {}
 #: Functions that were traced and read nothing that may change: their formulas, and the names in
 #: them of the parts of x.
 _traced: dict[Any, tuple[Compiled, list[str]]] = {}
 
 
-def compiled(text: str) -> _fitzroy.Curve:
-    """The curve of a formula; the last ones are remembered."""
-    curve = _curves.get(text)
+class Table(dict[str, "np.ndarray[Any, Any]"]):
+    """Columns by name; those of labels are places among these."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.labels: dict[str, list[str]] = {}
+
+    def of(self, columns: Mapping[str, np.ndarray[Any, Any]]) -> Table:
+        """Others of the same names."""
+        out = Table(columns)
+        out.labels = self.labels
+        return out
+
+
+def compiled(text: str, labels: Mapping[str, list[str]] | None = None) -> _fitzroy.Curve:
+    """The curve of a formula with these columns of labels; the last ones are remembered."""
+    labels = labels or {}
+    key = (text, *((name, *all_) for name, all_ in labels.items())) if labels else text
+    curve = _curves.get(key)
     if curve is None:
-        curve = _fitzroy.Curve(text)
-        _remember(_curves, text, curve)
+        curve = _fitzroy.Curve(text, list(labels.items()))
+        _remember(_curves, key, curve)
     return curve
 
 
@@ -47,7 +63,7 @@ class Compiled:
     __slots__ = ("columns", "curve", "held", "of_this_x", "parameters", "text", "unused")
 
     def __init__(
-        self, text: str, columns: dict[str, np.ndarray[Any, Any]], parameters: Sequence[str]
+        self, text: str, columns: Mapping[str, np.ndarray[Any, Any]], parameters: Sequence[str]
     ) -> None:
         self.text = text
         self.columns: Columns = list(columns.items())
@@ -57,7 +73,7 @@ class Compiled:
         self.held: dict[str, float] = {}
         #: Whether the formula holds at its columns alone, and at no other points.
         self.of_this_x = False
-        self.curve = compiled(text)
+        self.curve = compiled(text, columns.labels if isinstance(columns, Table) else {})
         known = set(self.curve.parameters(list(columns)))
         #: Places of parameters that the formula does not read.
         self.unused = [k for k, name in enumerate(self.parameters) if name not in known]
@@ -130,7 +146,7 @@ def of_function(
     return out
 
 
-def of_formula(text: str, columns: dict[str, np.ndarray[Any, Any]]) -> Compiled:
+def of_formula(text: str, columns: Mapping[str, np.ndarray[Any, Any]]) -> Compiled:
     """A formula of the language of curves."""
     out = Compiled(text, columns, [])
     out.parameters = out.curve.parameters(list(columns))

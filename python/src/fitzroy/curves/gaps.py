@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .function import Table
+
 __all__ = ["check_policy", "gaps_of_many", "without_gaps"]
 
 Array = np.ndarray[Any, Any]
@@ -48,7 +50,8 @@ def without_gaps(x: Any, y: Array, sigma: Array | None) -> tuple[Any, Array, Arr
         return x, y, sigma
     left = ~gaps
     if isinstance(x, Mapping):
-        x = {name: column[left] for name, column in x.items()}
+        of = x.of if isinstance(x, Table) else dict
+        x = of({name: column[left] for name, column in x.items()})
     else:
         x = x[..., left]
     return x, y[left], None if sigma is None else sigma[left]
