@@ -29,6 +29,17 @@ pub enum Column {
     Flag(Vec<bool>),
 }
 
+impl Column {
+    /// Element `i` as a real number. Whole numbers and flags widen.
+    pub fn real(&self, i: usize) -> f64 {
+        match self {
+            Column::Real(v) => v[i],
+            Column::Integer(v) => v[i] as f64,
+            Column::Flag(v) => f64::from(u8::from(v[i])),
+        }
+    }
+}
+
 /// One variable of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
@@ -51,15 +62,10 @@ impl Variable {
     /// The real draws of one element as `[chain][draw]`, copied. Whole numbers and flags widen.
     pub fn element(&self, element: usize) -> Vec<Vec<f64>> {
         let (chains, draws, stride) = (self.shape[0], self.shape[1], self.elements());
-        let at = |i: usize| match &self.values {
-            Column::Real(v) => v[i],
-            Column::Integer(v) => v[i] as f64,
-            Column::Flag(v) => f64::from(u8::from(v[i])),
-        };
         (0..chains)
             .map(|c| {
                 (0..draws)
-                    .map(|d| at((c * draws + d) * stride + element))
+                    .map(|d| self.values.real((c * draws + d) * stride + element))
                     .collect()
             })
             .collect()

@@ -1,10 +1,10 @@
 //! Numbers that a model takes over whole data, such as `max(abs(x))`.
 
+use super::Model;
 use super::ast::UnaryOp;
 use super::ast::{Argument, Call, Computed, Expr, ExprKind, Limits, Sampled, Statement, Subscript};
-use super::check::{Level, Use, expressions, names_in_expr};
+use super::check::{Level, Use, expressions, is_predicted, names_in_expr};
 use super::functions::{Shape, function};
-use super::{Model, Role};
 use crate::Result;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,11 @@ impl Model {
     /// data, each once, as text: `max(abs(x))`, `mean(x)`. Sums over one `axis` are none.
     pub(crate) fn numbers_of_data(&self) -> Vec<String> {
         let mut out = Vec::new();
-        for statement in self.statements.iter().filter(|s| !self.is_prediction(s)) {
+        for statement in self
+            .statements
+            .iter()
+            .filter(|s| !is_predicted(self.symbols(), s))
+        {
             expressions(statement, &mut |e| {
                 mapped(e, &mut |call| {
                     if self.is_number_of_data(call) {
@@ -34,7 +38,7 @@ impl Model {
         let mut map = |e: &Expr| mapped(e, &mut |call| numbers.get(&call.to_string()).copied());
         let mut lines = Vec::new();
         for statement in &self.statements {
-            lines.push(match self.is_prediction(statement) {
+            lines.push(match is_predicted(self.symbols(), statement) {
                 true => statement.to_string(),
                 false => with_expressions(statement, &mut map).to_string(),
             });
@@ -55,11 +59,6 @@ impl Model {
         let numbered = numbers.iter().enumerate();
         lines.extend(numbered.map(|(k, text)| format!("fitted_{k} = {text}")));
         Model::parse(&lines.join("\n"))
-    }
-
-    fn is_prediction(&self, statement: &Statement) -> bool {
-        let symbol = statement.name().and_then(|n| self.symbols().get(&n.text));
-        symbol.is_some_and(|s| s.role == Role::Predicted)
     }
 
     fn is_number_of_data(&self, call: &Call) -> bool {

@@ -2,7 +2,7 @@
 
 use super::initial::Placing;
 use crate::data::{Array, Dataset, Values};
-use crate::model::joint::{Chosen, Coordinates, Joint};
+use crate::model::joint::Joint;
 use crate::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::{Function, Workspace};
 use fitzroy_graph::{Binary, DimId, NodeId, Op, gradient};
@@ -59,11 +59,10 @@ impl<'a> LogDensity<'a> {
     /// # Errors
     /// None that building the joint density did not have.
     pub fn new(joint: &'a Joint) -> Result<Self> {
-        let plates = vec![Coordinates::Centred; joint.plates().len()];
-        let chosen = Chosen::from(&plates[..]);
+        let chosen = joint.centred();
         let names: Vec<&str> = joint.parameters().iter().map(|p| p.name.as_str()).collect();
         let placing = Placing::new(joint, &names, &chosen)?;
-        let mut graphs = joint.plain_graphs(&plates);
+        let mut graphs = joint.plain_graphs(&chosen.plates);
         let graph = &mut graphs.graph;
         let mut lp = graphs.density;
         for &volume in &graphs.volumes {

@@ -13,7 +13,7 @@ use crate::data::Dataset;
 use crate::draws::Trace;
 use crate::model::ast::{Keep, Statement};
 use crate::model::families::values_of;
-use crate::model::joint::{Chosen, Coordinates, Joint};
+use crate::model::joint::Joint;
 use crate::model::names::list;
 use crate::model::{Model, Role};
 use crate::{Error, ErrorKind, Result};
@@ -89,7 +89,7 @@ pub fn predict(
     let predicting = model.for_prediction(&outcomes, redraw, &data)?;
     let joint = bind(&predicting, &data, settings)?;
     check_whole(&joint)?;
-    let chosen = Chosen::from(&vec![Coordinates::Centred; joint.plates().len()][..]);
+    let chosen = joint.centred();
     let compiled = Compiled::new(&joint, &chosen, Terms::All, settings.engine)?;
     let compiled_at = (caller.now)();
     check_rows(&compiled, draws, &joint)?;

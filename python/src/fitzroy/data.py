@@ -10,7 +10,7 @@ import numpy as np
 from . import _fitzroy
 from .arrays import host
 
-__all__ = ["Data", "bound", "numbers_of", "seed_of", "starts_of"]
+__all__ = ["Data", "bound", "is_text", "numbers_of", "seed_of", "starts_of"]
 
 Array = np.ndarray[Any, Any]
 #: What the library takes: float64, or the shape and the labels of text.
@@ -137,7 +137,7 @@ def _array(name: str, value: Any) -> Any:
     array = np.asarray(host(value))
     if array.dtype.kind in "fiub":
         return np.asarray(array, dtype=float)
-    if array.dtype.kind in "US" or _is_text(array):
+    if is_text(array):
         return (list(array.shape), [str(v) for v in array.ravel().tolist()])
     if array.dtype.kind == "M":
         return (list(array.shape), [_day(v) for v in array.ravel()])
@@ -189,7 +189,10 @@ def _day(value: Any) -> str:
     return text.removesuffix("T00:00:00")
 
 
-def _is_text(array: Array) -> bool:
+def is_text(array: Array) -> bool:
+    """Whether all elements are text."""
+    if array.dtype.kind in "US":
+        return True
     return array.dtype.kind == "O" and all(isinstance(v, str) for v in array.ravel().tolist())
 
 

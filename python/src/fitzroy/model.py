@@ -172,7 +172,8 @@ class Model:
         variables that `data` do not hold are predicted. Dims of parameters keep their labels, so that
         `data` may hold some groups of those that were fitted, in any order; constants that have no
         other dims need not be given again. Parameters in `redraw` are not taken from the draws but
-        drawn from their priors given all they depend on: for groups that were not seen.
+        drawn from their priors given all they depend on: for groups that were not seen. Of draws of
+        more than 512 MB in a file some are taken.
 
         Returns an xarray DataTree (InferenceData with ArviZ before 1) with the group `predictions`:
         observed variables, `predict` lines, redrawn parameters and deterministics. Observed

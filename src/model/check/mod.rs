@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use equation::{equation_of, times_of};
 pub(crate) use expression::{Use, expressions, names_in_expr, uses};
-pub(crate) use order::Order;
+pub(crate) use order::{Order, is_predicted};
 pub(crate) use scope::constant;
 
 /// What a name stands for.

@@ -1,7 +1,7 @@
 //! The order in which statements can be worked out, and what each depends on.
 
 use super::super::ast::{Extent, Name, Span, Statement};
-use super::{Checker, Level, Role, Use, uses};
+use super::{Checker, Level, Role, Symbol, Use, uses};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -127,6 +127,12 @@ pub(crate) struct Order {
     pub(crate) recurrences: Vec<Vec<usize>>,
 }
 
+/// Whether what `statement` defines is drawn or computed after sampling.
+pub(crate) fn is_predicted(symbols: &BTreeMap<String, Symbol>, statement: &Statement) -> bool {
+    let symbol = statement.name().and_then(|n| symbols.get(&n.text));
+    symbol.is_some_and(|s| s.role == Role::Predicted)
+}
+
 impl Checker<'_> {
     /// Data and dims as written, then the model, then predictions.
     pub(super) fn order(&self) -> Result<Order> {
@@ -207,8 +213,7 @@ impl Checker<'_> {
     }
 
     fn is_predicted(&self, statement: &Statement) -> bool {
-        let symbol = statement.name().and_then(|n| self.symbols.get(&n.text));
-        symbol.is_some_and(|s| s.role == Role::Predicted)
+        is_predicted(&self.symbols, statement)
     }
 
     fn cycle(&self, cycle: &[(usize, Span)]) -> Error {

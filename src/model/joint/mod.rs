@@ -355,6 +355,11 @@ impl Joint {
         &self.scales
     }
 
+    /// Every plate centred, and no scale with a sign: the coordinates of values as they are recorded.
+    pub(crate) fn centred(&self) -> Chosen {
+        Chosen::from(&vec![Coordinates::Centred; self.plates.len()][..])
+    }
+
     /// The graphs for one choice of coordinates, one for each plate.
     ///
     /// # Panics

@@ -4,8 +4,7 @@ use super::place::texts;
 use super::wrong;
 use crate::Result;
 use crate::data::{Array, Dataset, Labels, Values};
-use crate::draws::{Column, Trace, Variable};
-use crate::model::joint::{Chosen, Coordinates};
+use crate::draws::{Trace, Variable};
 use crate::model::{Model, Role, Symbol};
 use crate::run::compiled::{Compiled, Terms};
 use crate::run::{Settings, bind};
@@ -44,8 +43,7 @@ impl Fitted<'_> {
             })?);
         }
         let joint = bind(&self.model.of_numbers(&texts)?, &data, settings)?;
-        let chosen = Chosen::from(&vec![Coordinates::Centred; joint.plates().len()][..]);
-        let compiled = Compiled::new(&joint, &chosen, Terms::All, Engine::Interpreter)?;
+        let compiled = Compiled::new(&joint, &joint.centred(), Terms::All, Engine::Interpreter)?;
         let node = |k: usize| {
             let name = format!("fitted_{k}");
             let mut all = compiled.graphs.recorded.iter();
@@ -137,11 +135,8 @@ impl Fitted<'_> {
     fn array(&self, name: &str, symbol: &Symbol) -> Option<Array> {
         let of_group = |group| self.variable(group, name);
         let variable = of_group("constant_data").or_else(|| of_group("observed_data"))?;
-        let values: Vec<f64> = match &variable.values {
-            Column::Real(values) => values.clone(),
-            Column::Integer(values) => values.iter().map(|&v| v as f64).collect(),
-            Column::Flag(values) => values.iter().map(|&v| f64::from(u8::from(v))).collect(),
-        };
+        let n = variable.shape.iter().product();
+        let values: Vec<f64> = (0..n).map(|i| variable.values.real(i)).collect();
         let labels = symbol
             .indexes
             .as_ref()

@@ -132,8 +132,5 @@ fn elements(
 
 /// Labels as text: whole numbers that were read from text are the same.
 pub(super) fn texts(labels: &Labels) -> Vec<String> {
-    match labels {
-        Labels::Text(all) => all.clone(),
-        Labels::Integers(all) => all.iter().map(i64::to_string).collect(),
-    }
+    (0..labels.len()).map(|i| labels.text(i)).collect()
 }

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import host
+from ..data import is_text
 from ..progress import tell
 from ..tracing import Untraceable, needed_names, parameter_names, point_axes
 from .estimate import Estimate
@@ -434,10 +435,7 @@ def _columns(x: Any, text: str, labels: Mapping[str, list[str]] | None = None) -
     out, of_sets = Table(), re.findall(r"\[\s*(\w+)\s*\]", text)
     for name, value in items:
         column = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else host(value))
-        is_text = column.dtype.kind in "US" or (
-            column.dtype.kind == "O" and all(isinstance(v, str) for v in column.ravel().tolist())
-        )
-        if is_text or name in of_sets:
+        if is_text(column) or name in of_sets:
             column = _places(str(name), column, (labels or {}).get(str(name)), out)
         out[str(name)] = np.ascontiguousarray(column, dtype=float).reshape(-1)
     return out
